@@ -182,6 +182,18 @@ Result<Difference> CompareLocated(const policy::SandboxRequest& first,
                     .undecided = {}};
 }
 
+// All that it says, in one line.
+std::string TextOf(const dialect::McpServerSpec& server) {
+  std::string out = server.url.empty() ? "command" : "url " + server.url;
+  for (const std::string& word : server.command) out += " " + word;
+  for (const auto& [name, value] : server.env) out += ", env " + name + "=" + value;
+  if (!server.cwd.empty()) out += ", cwd " + server.cwd;
+  for (const auto& [name, value] : server.headers) out += ", header " + name + ": " + value;
+  for (const std::string& tool : server.tools) out += ", tool " + tool;
+  for (const auto& [tool, digest] : server.pins) out += ", pin " + tool + " " + digest;
+  return out + ", timeout " + std::to_string(server.timeout_ms / 1000) + " s";
+}
+
 }  // namespace
 
 Result<Difference> CompareRequests(const policy::SandboxRequest& first,
@@ -208,6 +220,30 @@ Result<Difference> CompareAgents(const dialect::Bundle& first, const dialect::Bu
   return out;
 }
 
+Difference CompareServers(const dialect::Bundle& first, const dialect::Bundle& second) {
+  Difference out;
+  const auto by_name = [](const dialect::Bundle& bundle) {
+    std::map<std::string, const dialect::McpServerSpec*> servers;
+    for (const dialect::McpServerSpec& server : bundle.mcp_servers) servers[server.name] = &server;
+    return servers;
+  };
+  const auto mine = by_name(first), theirs = by_name(second);
+  for (const auto& [name, server] : mine) {
+    const auto other = theirs.find(name);
+    const std::string key = "mcp_servers." + name + ": ";
+    if (other == theirs.end()) {
+      out.only_first.push_back(key + TextOf(*server));
+    } else if (*other->second != *server) {
+      out.undecided.push_back(key + TextOf(*server) + "; the other " + TextOf(*other->second));
+    }
+  }
+  for (const auto& [name, server] : theirs) {
+    if (mine.count(name) == 0)
+      out.only_second.push_back("mcp_servers." + name + ": " + TextOf(*server));
+  }
+  return out;
+}
+
 Result<WholePolicy> WholePolicyOf(const std::string& file, dialect::Policy policy) {
   const dialect::Dialect kind = policy.dialect;
   WholePolicy whole{.policy = std::move(policy), .bundle = {}};
@@ -222,6 +258,7 @@ Result<Difference> CompareWhole(const WholePolicy& first, const WholePolicy& sec
   if (!first.bundle || !second.bundle) return out;
   ODY_ASSIGN_OR_RETURN(Difference agents, CompareAgents(*first.bundle, *second.bundle));
   Append(std::move(agents), &out);
+  Append(CompareServers(*first.bundle, *second.bundle), &out);
   return out;
 }
 
@@ -239,17 +276,17 @@ Result<std::optional<std::string>> BeyondParent(const WholePolicy& child,
 }
 
 Command PolicyDiffCommand() {
-  return {
-      .name = "policy diff",
-      .summary = "compare two policies: what B allows that A does not, and the reverse",
-      .positionals = {{.name = "A", .kind = ValueKind::kFile},
-                      {.name = "B", .kind = ValueKind::kFile}},
-      .notes =
-          "Compares what they ask of a cell; of two bundles, tools and their rules; of two llm-do "
-          "workers,\napprovals, shell rules and delegation; of OpenShell policies, endpoints. "
-          "Exits 0 "
-          "if they allow the\nsame, 1 if they differ, 2 if they cannot be compared.",
-      .run = Diff};
+  return {.name = "policy diff",
+          .summary = "compare two policies: what B allows that A does not, and the reverse",
+          .positionals = {{.name = "A", .kind = ValueKind::kFile},
+                          {.name = "B", .kind = ValueKind::kFile}},
+          .notes =
+              "Compares what they ask of a cell; of two bundles, tools, their rules and MCP "
+              "servers; of two llm-do "
+              "workers,\napprovals, shell rules and delegation; of OpenShell policies, endpoints. "
+              "Exits 0 "
+              "if they allow the\nsame, 1 if they differ, 2 if they cannot be compared.",
+          .run = Diff};
 }
 
 }  // namespace odyssey::ctl

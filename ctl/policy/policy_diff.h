@@ -22,6 +22,10 @@ Result<difference::Difference> CompareRequests(const policy::SandboxRequest& fir
 Result<difference::Difference> CompareAgents(const dialect::Bundle& first,
                                              const dialect::Bundle& second);
 
+// The MCP servers of two bundles, by name. Of one that both have and that differs neither is known
+// to give more. Pure.
+difference::Difference CompareServers(const dialect::Bundle& first, const dialect::Bundle& second);
+
 // The whole of two policies but their agents: what they ask of a cell, as their files say it, and
 // what they say of things that no cell enforces, where both are of a kind that does.
 Result<difference::Difference> ComparePolicies(const dialect::Policy& first,

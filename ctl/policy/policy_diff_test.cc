@@ -66,6 +66,21 @@ TEST(PolicyDiffTest, AgentsOfSeveralAreComparedByTheirIds) {
             Code::kInvalidArgument);
 }
 
+TEST(PolicyDiffTest, ServersAreComparedByTheirNames) {
+  dialect::Bundle a, b;
+  a.mcp_servers = {{.name = "notes", .command = {"python3", "notes.py"}},
+                   {.name = "one", .url = "http://x/"}};
+  b.mcp_servers = {{.name = "notes", .command = {"python3", "other.py"}, .tools = {"add"}},
+                   {.name = "two", .command = {"two"}}};
+  const difference::Difference difference = CompareServers(a, b);
+  EXPECT_EQ(difference.only_first, Lines{"mcp_servers.one: url http://x/, timeout 60 s"});
+  EXPECT_EQ(difference.only_second, Lines{"mcp_servers.two: command two, timeout 60 s"});
+  EXPECT_EQ(difference.undecided,
+            Lines{"mcp_servers.notes: command python3 notes.py, timeout 60 s; "
+                  "the other command python3 other.py, tool add, timeout 60 s"});
+  EXPECT_EQ(CompareServers(a, a), difference::Difference{});
+}
+
 WholePolicy Worker(dialect::llm_do::Worker worker) {
   WholePolicy whole;
   whole.policy.worker = std::move(worker);
