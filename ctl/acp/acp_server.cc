@@ -215,6 +215,7 @@ RpcAnswer AcpServer::NewSession(const Json& params) {
       TryCreateSession(console_, *client, SessionServiceStub(client->channel()),
                        {.bundle = options_.bundle,
                         .cwd = *cwd,
+                        .cwd_key = "cwd",
                         .allow_danger = options_.allow_danger,
                         .review = options_.review});
   if (const auto* failure = std::get_if<Failure>(&made)) return ErrorOf(*failure);

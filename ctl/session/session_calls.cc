@@ -27,11 +27,12 @@ constexpr size_t kChunkBytes = 256 * 1024;
 constexpr int kImportMs = 600'000;
 constexpr int kTurnsMs = 600'000;
 
-Result<FoundPlace> ResolveCwd(const std::string& cwd, const ExecInputs& inputs) {
+Result<FoundPlace> ResolveCwd(const std::string& key, const std::string& cwd,
+                              const ExecInputs& inputs) {
   Result<FoundPlace> place = inputs.resolve(cwd.empty() ? "." : cwd);
-  if (!place.ok()) return Status(place.status().code(), "--cwd: " + place.status().message());
+  if (!place.ok()) return Status(place.status().code(), key + ": " + place.status().message());
   if (place->is_directory) return place;
-  return InvalidArgument("--cwd " + place->name + ": not a directory");
+  return InvalidArgument(key + " " + place->name + ": not a directory");
 }
 
 // What the bundle's "." means is the client's directory.
@@ -247,12 +248,13 @@ Made<agent::v1::Session> TryCreateSession(const Console& console, const Client& 
                                           const agent::v1::SessionServiceStub& stub,
                                           const NewSession& session) {
   const ExecInputs inputs = MakeExecInputs();
-  Result<FoundPlace> cwd = ResolveCwd(session.cwd, inputs);
+  Result<FoundPlace> cwd = ResolveCwd(session.cwd_key, session.cwd, inputs);
   if (!cwd.ok()) {
-    return Failure{"create a session", cwd.status().message(),
-                   "Name a directory that the bundle may mean by \".\" with --cwd."};
+    return Failure{
+        "create a session", cwd.status().message(),
+        "Name a directory that the bundle may mean by \".\" with " + session.cwd_key + "."};
   }
-  TellLink(console, "--cwd " + session.cwd, *cwd);
+  TellLink(console, session.cwd_key + " " + session.cwd, *cwd);
   std::vector<std::string> written;
   const Result<agent::v1::CreateSessionRequest> request =
       MakeRequest(console, client, session, std::move(cwd->name), inputs, &written);
@@ -281,7 +283,7 @@ std::optional<agent::v1::Session> ImportSession(const Console& console, const Cl
   const std::string doing = "import " + what.file;
   const ExecInputs inputs = MakeExecInputs();
   const auto import = [&]() -> Result<agent::v1::Session> {
-    ODY_ASSIGN_OR_RETURN(const FoundPlace cwd, ResolveCwd(what.cwd, inputs));
+    ODY_ASSIGN_OR_RETURN(const FoundPlace cwd, ResolveCwd("--cwd", what.cwd, inputs));
     TellLink(console, "--cwd " + what.cwd, cwd);
     ODY_ASSIGN_OR_RETURN(const std::string text, ReadSessionFile(what.file));
     agent::v1::ImportSessionRequest request;
