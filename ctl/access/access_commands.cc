@@ -220,6 +220,7 @@ int SshProxy(const Invocation& call) {
                    "odyssey-ctl cell ssh-config " + call.options.Word(0) + " makes the keys."});
     }
     ExecCall exec(/*terminal=*/false, ShowDenials::kNever);
+    exec.HideEndedProcesses();  // some of sshd's own may end a moment after it
     const Result<FilesToPut> files = ChooseFiles({keys->host_key(), keys->authorized_keys()});
     if (!files.ok() || files->files.size() != 2) {
       return fail({"ssh-proxy", "the keys in " + *directory + " cannot be read", ""});

@@ -117,7 +117,7 @@ int ExecCall::Run(const Console& console, supervisor::v1::ExecStart start, const
       console.Warn("odyssey-ctl: " + line);
     }
   }
-  if (pump.outcome() && !pump.outcome()->ended_processes().empty()) {
+  if (tells_ended_ && pump.outcome() && !pump.outcome()->ended_processes().empty()) {
     console.Warn("odyssey-ctl: " + EndedProcesses(*pump.outcome()));
   }
   if (report.message.empty()) return report.code;

@@ -35,6 +35,9 @@ class ExecCall final {
     words_ = std::move(words);
   }
 
+  // Says nothing of processes that the command left running.
+  void HideEndedProcesses() { tells_ended_ = false; }
+
   // Of a call before or after the command, which a signal cancels. 0: without a deadline.
   rpc::CallOptions Interruptible(int deadline_ms = 0) const;
   // A signal that came and went to no command, 0 if none did.
@@ -49,6 +52,7 @@ class ExecCall final {
  private:
   const bool terminal_;
   const ShowDenials denials_;
+  bool tells_ended_ = true;
   std::function<std::string(const supervisor::v1::Denial&)> words_;
   const UniqueFd ending_;   // the signals that end a call
   const UniqueFd signals_;  // those of a command: SIGWINCH too, if it has a terminal
