@@ -172,10 +172,13 @@ Exchange HttpConnection::Send(const std::string& message, int64_t id, const Call
   start.set_open_stdin(true);
   start.set_default_wall_clock_ms(http.timeout_ms + kGraceMs);
   Post post(sandbox_, std::move(start), message, id);
-  bool in_time = post.Await(terms);
-  while (in_time && !post.settled()) {
-    for (const Json& asked : post.TakeAsked()) Refuse(asked, terms);
+  bool in_time = true;
+  bool settled = false;
+  while (in_time && !settled) {
     in_time = post.Await(terms);
+    settled = post.settled();
+    // What came with the answer, too.
+    for (const Json& asked : post.TakeAsked()) Refuse(asked, terms);
   }
   post.AwaitEnd(in_time ? kTimeToEnd : milliseconds(0));
   list_changed_ = list_changed_ || post.list_changed_;
