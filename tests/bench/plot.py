@@ -16,7 +16,7 @@ def medians(cell):
     """[(name, milliseconds)] of "bwrap: p50 3.9 ms, p99 6.8 ms<br>…"; the name may be missing."""
     found = []
     for name, number, unit in re.findall(r"(?:([^:;<>]+): )?p50 ([0-9.]+) (ns|µs|ms|s)\b", cell):
-        found.append((name.strip(), float(number) * SCALE[unit]))
+        found.append((name.strip().replace("`", ""), float(number) * SCALE[unit]))
     return found
 
 
@@ -46,7 +46,7 @@ def draw(figures, path):
         place += 1
         for who, name, time in bars:
             axes.barh(place, time, height=0.8, color=COLOURS[who])
-            axes.annotate(f"{time:.3g} ms", (time, place), xytext=(4, 0), textcoords="offset points", va="center",
+            axes.annotate(f"{time:.3g} ms" if time < 1000 else f"{time / 1000:.3g} s", (time, place), xytext=(4, 0), textcoords="offset points", va="center",
                           fontsize=8)
             ticks.append(place)
             labels.append(name or who)
