@@ -21,15 +21,7 @@ const Lacks& LacksOf() {
       .providers = {Effect::kStricter, "there is no broker that uses them"},
       .user = {Effect::kWeaker, "commands run as who starts Codex"},
       .confinement = {Effect::kWeaker, "no namespaces of processes, no control group, no audit"},
-      .limits = {{"memory_bytes", {Effect::kWeaker, kNoBounds}},
-                 {"cpu_millis", {Effect::kWeaker, kNoBounds}},
-                 {"pids", {Effect::kWeaker, kNoBounds}},
-                 {"wall_clock_ms", {Effect::kWeaker, kNoBounds}},
-                 {"cpu_seconds", {Effect::kWeaker, kNoBounds}},
-                 {"open_files", {Effect::kWeaker, kNoBounds}},
-                 {"tmp_bytes", {Effect::kStricter, "there is no /tmp of its own: none"}},
-                 {"disk_bytes", {Effect::kWeaker, kNoBounds}},
-                 {"file_bytes", {Effect::kWeaker, kNoBounds}}}};
+      .limits = NoLimits(kNoBounds, kNoTmp)};
   return lacks;
 }
 

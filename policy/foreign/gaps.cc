@@ -82,6 +82,13 @@ void AddNetwork(const SandboxRequest& request, const Lacks& lacks, Gaps* gaps) {
 
 }  // namespace
 
+std::map<std::string_view, Lack> NoLimits(std::string_view why, const Lack& tmp) {
+  std::map<std::string_view, Lack> out;
+  for (const policy::LimitKey& key : policy::kLimitKeys) out[key.name] = {Effect::kWeaker, why};
+  out["tmp_bytes"] = tmp;
+  return out;
+}
+
 std::vector<Gap> GapsOf(const SandboxRequest& request, const Lacks& lacks) {
   Gaps gaps;
   gaps.Add(lacks.reads, "only what is mounted can be read");

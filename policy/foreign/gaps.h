@@ -37,6 +37,11 @@ struct Lacks {
   std::map<std::string_view, Lack> limits;  // by the name in policy_keys.h
 };
 
+// Of the size of /tmp, where that is the host's.
+inline constexpr Lack kNoTmp = {Effect::kStricter, "there is no /tmp of its own: none"};
+// Lacks::limits of a system that bounds nothing, and `tmp` of the size of /tmp.
+std::map<std::string_view, Lack> NoLimits(std::string_view why, const Lack& tmp);
+
 std::vector<Gap> GapsOf(const policy::SandboxRequest& request, const Lacks& lacks);
 
 // Relative names that are read-only in a writable host directory.

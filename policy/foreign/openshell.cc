@@ -20,15 +20,7 @@ const Lacks& LacksOf() {
       .full = {Effect::kStricter, "it has no host's network: none"},
       .providers = {Effect::kDifferent, "providers are set up at its gateway"},
       .variables = {Effect::kDifferent, "a policy has no variables"},
-      .limits = {{"memory_bytes", {Effect::kWeaker, kNoBounds}},
-                 {"cpu_millis", {Effect::kWeaker, kNoBounds}},
-                 {"pids", {Effect::kWeaker, kNoBounds}},
-                 {"wall_clock_ms", {Effect::kWeaker, kNoBounds}},
-                 {"cpu_seconds", {Effect::kWeaker, kNoBounds}},
-                 {"open_files", {Effect::kWeaker, kNoBounds}},
-                 {"tmp_bytes", {Effect::kWeaker, kNoBounds}},
-                 {"disk_bytes", {Effect::kWeaker, kNoBounds}},
-                 {"file_bytes", {Effect::kWeaker, kNoBounds}}}};
+      .limits = NoLimits(kNoBounds, {Effect::kWeaker, kNoBounds})};
   return lacks;
 }
 

@@ -46,15 +46,7 @@ const Lacks& LacksOf() {
       .user = {Effect::kWeaker, "commands run as who starts them"},
       .variables = {Effect::kDifferent, "a profile sets none: use env -i NAME=VALUE"},
       .confinement = {Effect::kWeaker, "processes of the host can be seen, and no audit"},
-      .limits = {{"memory_bytes", {Effect::kWeaker, kNoBounds}},
-                 {"cpu_millis", {Effect::kWeaker, kNoBounds}},
-                 {"pids", {Effect::kWeaker, kNoBounds}},
-                 {"wall_clock_ms", {Effect::kWeaker, kNoBounds}},
-                 {"cpu_seconds", {Effect::kWeaker, kNoBounds}},
-                 {"open_files", {Effect::kWeaker, kNoBounds}},
-                 {"tmp_bytes", {Effect::kStricter, "there is no /tmp of its own: none"}},
-                 {"disk_bytes", {Effect::kWeaker, kNoBounds}},
-                 {"file_bytes", {Effect::kWeaker, kNoBounds}}}};
+      .limits = NoLimits(kNoBounds, kNoTmp)};
   return lacks;
 }
 
