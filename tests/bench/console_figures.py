@@ -4,14 +4,11 @@
 usage: console_figures.py BIN_DIR [--rounds N]
 """
 
-import argparse
-import os
 import statistics
-import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "../e2e"))
+import surfaces
+from surfaces import met
 
 EVENTS = 10_000
 FRAMES = 600
@@ -102,42 +99,28 @@ class Bench:
         return [after - before for before, after in zip(times, times[1:])], shown
 
 
-def met(is_met):
-    return "met" if is_met else "**missed**"
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("bin_dir")
-    parser.add_argument("--rounds", type=int, default=7)
-    given = parser.parse_args()
-    os.environ["ODYSSEY_BIN"] = given.bin_dir
+    given = surfaces.read_arguments(__doc__, 7)
     # pylint: disable=import-outside-toplevel
     import browser
     import bundles
-    from world import World
-    world = World()
-    try:
-        world.up("--http-listen", "127.0.0.1:0")
-        with browser.chromium() as page:
-            bench = Bench(world, page, bundles)
-            bench.sign_in()
-            page.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
-            loads = [bench.load(browser.LOADED) for _ in range(given.rounds + 1)][1:]  # the first warms the browser
-            session, events = bench.long_session()
-            frames, shown = bench.scroll(session)
-        usable = statistics.median(ms for ms, _ in loads) / 1000
-        size = max(size for _, size in loads)
-        rate = 1000 / statistics.median(frames)
-        print("| figure | Odyssey | target |\n|---|---|---|")
-        print(f"| bytes of a first load | {size / 1024:.0f} KiB | ≤ {LIMIT_BYTES // 1024} KiB: {met(size <= LIMIT_BYTES)} |")
-        print(f"| from the navigation to a usable page, median of {len(loads)} | {usable * 1000:.0f} ms | "
-              f"≤ {LIMIT_S * 1000:.0f} ms: {met(usable <= LIMIT_S)} |")
-        print(f"| frames a second while {events} events are scrolled, median of {len(frames)} ({shown} items in the document) | "
-              f"{rate:.0f}; worst frame {max(frames):.0f} ms, {sum(ms > 25 for ms in frames)} over 25 ms | "
-              f"≥ {LIMIT_FRAMES}: {met(round(rate) >= LIMIT_FRAMES)} |")
-    finally:
-        world.close()
+    with surfaces.running_world("--http-listen", "127.0.0.1:0") as world, browser.chromium() as page:
+        bench = Bench(world, page, bundles)
+        bench.sign_in()
+        page.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
+        loads = [bench.load(browser.LOADED) for _ in range(given.rounds + 1)][1:]  # the first warms the browser
+        session, events = bench.long_session()
+        frames, shown = bench.scroll(session)
+    usable = statistics.median(ms for ms, _ in loads) / 1000
+    size = max(size for _, size in loads)
+    rate = 1000 / statistics.median(frames)
+    print("| figure | Odyssey | target |\n|---|---|---|")
+    print(f"| bytes of a first load | {size / 1024:.0f} KiB | ≤ {LIMIT_BYTES // 1024} KiB: {met(size <= LIMIT_BYTES)} |")
+    print(f"| from the navigation to a usable page, median of {len(loads)} | {usable * 1000:.0f} ms | "
+          f"≤ {LIMIT_S * 1000:.0f} ms: {met(usable <= LIMIT_S)} |")
+    print(f"| frames a second while {events} events are scrolled, median of {len(frames)} ({shown} items in the document) | "
+          f"{rate:.0f}; worst frame {max(frames):.0f} ms, {sum(ms > 25 for ms in frames)} over 25 ms | "
+          f"≥ {LIMIT_FRAMES}: {met(round(rate) >= LIMIT_FRAMES)} |")
 
 
 if __name__ == "__main__":
