@@ -40,18 +40,15 @@ Result<foreign::Written> Export(const dialect::Policy& policy, std::string_view 
   return InvalidArgument("no such system");
 }
 
-void Print(const Console& console, std::string_view system, const foreign::Written& written,
-           const std::vector<std::string>& elsewhere) {
+void Print(const Console& console, std::string_view system, const foreign::Written& written) {
   if (!console.json) return console.Print(foreign::WithGaps(written));
   Json gaps = Json::array();
   for (const foreign::Gap& gap : written.gaps) {
     gaps.push_back(
         {{"effect", foreign::EffectName(gap.effect)}, {"item", gap.item}, {"why", gap.why}});
   }
-  console.PrintJson({{"system", system},
-                     {"text", foreign::WithGaps(written)},
-                     {"gaps", std::move(gaps)},
-                     {"not_of_a_cell", elsewhere}});
+  console.PrintJson(
+      {{"system", system}, {"text", foreign::WithGaps(written)}, {"gaps", std::move(gaps)}});
 }
 
 int Run(const Invocation& call) {
@@ -73,7 +70,7 @@ int Run(const Invocation& call) {
   for (const std::string& line : policy->elsewhere) {
     written->gaps.push_back({foreign::Effect::kWeaker, line, "no part of a cell: agents' rules"});
   }
-  Print(console, system, *written, policy->elsewhere);
+  Print(console, system, *written);
   return kExitOk;
 }
 
