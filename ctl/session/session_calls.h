@@ -19,7 +19,7 @@ namespace odyssey::ctl {
 struct NewSession {
   std::string bundle;             // as typed: a bundle directory, a file of one, or a reference
   std::string cwd;                // as typed; "": here
-  std::string cwd_key = "--cwd";  // what whoever asks calls it
+  std::string cwd_key = "--cwd";  // its name in messages: an option, or a field of a protocol
   std::string agent_id;
   bool allow_danger = false;
   bool review = false;

@@ -45,8 +45,8 @@ struct Written {
   std::vector<Gap> gaps;
 };
 
-// Where values of variables come from that are not to be written down: name in the cell → name of
-// the variable of whoever runs the script.
+// Variables whose values no text has: name in the cell → name in the environment of the script,
+// which reads the value when it runs.
 using Variables = std::map<std::string, std::string>;
 
 // INVALID_ARGUMENT: the request runs commands without a cell, or has a text that the format cannot
