@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/status.h"
@@ -24,6 +25,12 @@ inline constexpr size_t kMaxMessageBytes = RpcLines::kMaxLine;
 inline constexpr size_t kMaxUnaskedBytes = 2 * kMaxMessageBytes;
 // Of one message to a server: what its stdin takes before it has read any.
 inline constexpr size_t kMaxRequestBytes = 1024 * 1024;
+
+inline constexpr char kCancelledMethod[] = "notifications/cancelled";
+inline constexpr char kListChangedMethod[] = "notifications/tools/list_changed";
+
+// The server has ended, or does not speak the protocol.
+inline Status Aborted(std::string message) { return {Code::kAborted, std::move(message)}; }
 
 struct CallTerms {
   std::chrono::milliseconds timeout{0};

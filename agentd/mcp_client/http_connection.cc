@@ -26,12 +26,8 @@ constexpr milliseconds kTellTimeout{2'000};
 // Requests of a server that are refused, of one answer.
 constexpr size_t kMaxRefused = 16;
 
-constexpr char kCancelled[] = "notifications/cancelled";
-constexpr char kListChanged[] = "notifications/tools/list_changed";
 constexpr int kNotFound = 404;
 constexpr int kFirstError = 300;
-
-Status Aborted(std::string message) { return {Code::kAborted, std::move(message)}; }
 
 // Then the answer is not the server's.
 bool WasRefused(const std::vector<pb::EgressDecision>& decisions) {
@@ -134,7 +130,7 @@ class HttpConnection::Post final {
       asked_.push_back(request->id);
       changed_.notify_all();
     } else if (const auto* told = std::get_if<RpcNotification>(&message)) {
-      list_changed_ = list_changed_ || told->method == kListChanged;
+      list_changed_ = list_changed_ || told->method == kListChangedMethod;
     } else if (auto& answer = std::get<RpcResponse>(message); answer.id == Json(id_) && !answer_) {
       answer_ = std::move(answer);
       changed_.notify_all();
@@ -252,7 +248,7 @@ Exchange HttpConnection::Call(const std::string& method, const Json& params,
   const bool given_up =
       out.status.code() == Code::kCancelled || out.status.code() == Code::kDeadlineExceeded;
   if (given_up && method != "initialize") {
-    (void)Send(FormatRpcNotification(kCancelled, {{"requestId", id}}), 0, {kTellTimeout, {}});
+    (void)Send(FormatRpcNotification(kCancelledMethod, {{"requestId", id}}), 0, {kTellTimeout, {}});
   }
   return out;
 }

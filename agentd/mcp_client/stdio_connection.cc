@@ -12,10 +12,6 @@ namespace {
 namespace pb = ::odyssey::supervisor::v1;
 
 constexpr size_t kKeptNoise = 2048;
-constexpr char kCancelled[] = "notifications/cancelled";
-constexpr char kListChanged[] = "notifications/tools/list_changed";
-
-Status Aborted(std::string message) { return {Code::kAborted, std::move(message)}; }
 
 pb::ExecStart WithStdin(pb::ExecStart start) {
   start.set_open_stdin(true);
@@ -98,7 +94,7 @@ Status StdioConnection::OnLine(const std::string& line) {
   }
   std::lock_guard lock(mutex_);
   if (const auto* told = std::get_if<RpcNotification>(&message)) {
-    list_changed_ = list_changed_ || told->method == kListChanged;
+    list_changed_ = list_changed_ || told->method == kListChangedMethod;
     return OkStatus();
   }
   auto& answer = std::get<RpcResponse>(message);
@@ -180,7 +176,7 @@ Exchange StdioConnection::Call(const std::string& method, const Json& params,
                        : Status(Code::kDeadlineExceeded, "the server did not answer " + method +
                                                              " within " + seconds + " s");
   const Json why = {{"requestId", id}, {"reason", stopped ? "cancelled" : "no answer in time"}};
-  if (method != "initialize") (void)feed_.Write(FormatRpcNotification(kCancelled, why));
+  if (method != "initialize") (void)feed_.Write(FormatRpcNotification(kCancelledMethod, why));
   return out;
 }
 
