@@ -12,6 +12,7 @@
 #include "policy/ceiling/check.h"
 #include "policy/destination/destination_check.h"
 #include "policy/dialect/ceiling_directory.h"
+#include "policy/model/choice_names.h"
 #include "policy/model/default_limits.h"
 #include "policy/model/mode_name.h"
 #include "policy/model/policy_keys.h"
@@ -51,32 +52,6 @@ std::string MountText(const policy::Mount& mount) {
          (mount.executable ? ", executable" : "");
 }
 
-const char* NetworkText(policy::Network network) {
-  switch (network) {
-    case policy::Network::kNone:
-      return "none";
-    case policy::Network::kFull:
-      return "full";
-    case policy::Network::kEgress:
-      break;
-  }
-  return "egress";
-}
-
-const char* ExecutablesText(policy::ExecutablesMode mode) {
-  switch (mode) {
-    case policy::ExecutablesMode::kExplicit:
-      return "explicit";
-    case policy::ExecutablesMode::kStandard:
-      return "standard";
-    case policy::ExecutablesMode::kWorkspace:
-      return "workspace";
-    case policy::ExecutablesMode::kAll:
-      break;
-  }
-  return "all";
-}
-
 void AddList(const std::string& name, const std::vector<std::string>& texts,
              std::vector<Field>* out) {
   for (size_t i = 0; i < texts.size(); ++i) out->push_back({Nth(name, i), texts[i]});
@@ -102,9 +77,9 @@ std::vector<Field> FieldsOf(const SandboxRequest& request) {
   const bool protects = request.protection == policy::Protection::kDefault;
   out.push_back({"protection", protects ? "default" : "none"});
   AddList("deny", request.deny, &out);
-  out.push_back({"executables_mode", ExecutablesText(request.executables_mode)});
+  out.push_back({"executables_mode", policy::ExecutablesName(request.executables_mode)});
   AddList("executables", request.executables, &out);
-  out.push_back({"network", NetworkText(request.network)});
+  out.push_back({"network", policy::NetworkName(request.network)});
   for (size_t i = 0; i < request.egress.rules.size(); ++i) {
     out.push_back({Nth("endpoints", i), request.egress.rules[i].key});
   }

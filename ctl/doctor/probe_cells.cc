@@ -1,6 +1,8 @@
 #include "ctl/doctor/probe_cells.h"
 
 #include "policy/convert/sandbox_proto.h"
+#include "policy/model/choice_names.h"
+#include "policy/model/mode_name.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -8,26 +10,6 @@ namespace {
 using policy::ExecutablesMode;
 using policy::Mode;
 using policy::Network;
-
-std::string ModeName(Mode mode) {
-  return mode == Mode::kReadOnly ? "read_only" : "workspace_write";
-}
-
-std::string NetworkName(Network network) { return network == Network::kFull ? "full" : "none"; }
-
-std::string ExecutablesName(ExecutablesMode mode) {
-  switch (mode) {
-    case ExecutablesMode::kExplicit:
-      return "explicit";
-    case ExecutablesMode::kStandard:
-      return "standard";
-    case ExecutablesMode::kWorkspace:
-      return "workspace";
-    case ExecutablesMode::kAll:
-      break;
-  }
-  return "all";
-}
 
 std::string TreeName(ProbeTree tree) {
   switch (tree) {
@@ -53,8 +35,8 @@ policy::Mount MountOf(const std::string& directory, const std::string& name) {
 }  // namespace
 
 std::string ProbeCellKind::Name() const {
-  return ModeName(mode) + ", network " + NetworkName(network) + ", executables " +
-         ExecutablesName(executables) + ", workspace " +
+  return std::string(policy::ModeName(mode)) + ", network " + policy::NetworkName(network) +
+         ", executables " + policy::ExecutablesName(executables) + ", workspace " +
          (tree == ProbeTree::kHost ? "of the host"
                                    : (tree == ProbeTree::kDisk ? "on disk" : "in memory"));
 }
@@ -96,9 +78,9 @@ supervisor::v1::PrepareCellRequest MakeProbeRequest(const ProbeCellKind& kind,
 }
 
 std::vector<std::string> ProbeCellWords(const ProbeCellKind& kind) {
-  return {"mode=" + ModeName(kind.mode),
-          "network=" + NetworkName(kind.network),
-          "executables=" + ExecutablesName(kind.executables),
+  return {std::string("mode=") + policy::ModeName(kind.mode),
+          std::string("network=") + policy::NetworkName(kind.network),
+          std::string("executables=") + policy::ExecutablesName(kind.executables),
           "tree=" + TreeName(kind.tree),
           "workspace=/workspace",
           "bin=/probe/bin",

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "policy/compile/protection.h"
+#include "policy/model/choice_names.h"
 #include "policy/model/default_limits.h"
 #include "policy/plan/plan.h"
 
@@ -22,18 +23,10 @@ class Gaps final {
   std::vector<Gap> found_;
 };
 
-std::string ModeText(const SandboxRequest& request) {
-  switch (request.executables_mode) {
-    case policy::ExecutablesMode::kExplicit:
-      break;
-    case policy::ExecutablesMode::kStandard:
-      return "system_tools_mode standard";
-    case policy::ExecutablesMode::kWorkspace:
-      return "system_tools_mode workspace";
-    case policy::ExecutablesMode::kAll:
-      return "system_tools_mode all";
-  }
-  std::string out = "system_tools_mode explicit";
+std::string ProgramsText(const SandboxRequest& request) {
+  std::string out = "system_tools_mode ";
+  out += policy::ExecutablesName(request.executables_mode);
+  if (request.executables_mode != policy::ExecutablesMode::kExplicit) return out;
   for (const std::string& name : request.executables) out += " " + name;
   return out;
 }
@@ -92,7 +85,7 @@ std::map<std::string_view, Lack> NoLimits(std::string_view why, const Lack& tmp)
 std::vector<Gap> GapsOf(const SandboxRequest& request, const Lacks& lacks) {
   Gaps gaps;
   gaps.Add(lacks.reads, "only what is mounted can be read");
-  gaps.Add(lacks.programs, ModeText(request));
+  gaps.Add(lacks.programs, ProgramsText(request));
   if (request.workspace.empty()) {
     gaps.Add(lacks.workspace, "a workspace of the cell's own");
   } else {

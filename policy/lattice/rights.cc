@@ -7,6 +7,7 @@
 
 #include "common/base/refusal.h"
 #include "policy/lattice/trees.h"
+#include "policy/model/choice_names.h"
 #include "policy/model/default_limits.h"
 #include "policy/model/mode_name.h"
 #include "policy/plan/plan_check.h"
@@ -230,17 +231,6 @@ std::string PlaceOf(const std::string& source, const Tree& tree) {
   return tree.target + source.substr(tree.source == "/" ? 0 : tree.source.size());
 }
 
-const char* NameOf(Network network) {
-  return network == Network::kNone ? "none" : network == Network::kFull ? "full" : "egress";
-}
-
-const char* NameOf(ExecutablesMode mode) {
-  return mode == ExecutablesMode::kExplicit    ? "explicit"
-         : mode == ExecutablesMode::kStandard  ? "standard"
-         : mode == ExecutablesMode::kWorkspace ? "workspace"
-                                               : "all";
-}
-
 const char* NameOf(Access access) {
   return access == Access::kReadOnly ? "read"
          : access == Access::kReview ? "read, write for review"
@@ -281,7 +271,7 @@ void ExcessOfChoices(const Rights& child, const Rights& parent, Refusals* out) {
   };
   if (child.mode > parent.mode) add("mode", ModeName(child.mode), ModeName(parent.mode));
   if (Rank(child.network) > Rank(parent.network)) {
-    add("network", NameOf(child.network), NameOf(parent.network));
+    add("network", policy::NetworkName(child.network), policy::NetworkName(parent.network));
   } else if (child.network == Network::kEgress && parent.network == Network::kEgress) {
     for (const auto& piece : child.egress) {
       if (!Give(parent.egress, piece)) Add("egress", piece.second.words, out);
@@ -289,7 +279,8 @@ void ExcessOfChoices(const Rights& child, const Rights& parent, Refusals* out) {
     ExcessOfBudget(child.network_budget, parent.network_budget, out);
   }
   if (child.executables_mode > parent.executables_mode) {
-    add("executables_mode", NameOf(child.executables_mode), NameOf(parent.executables_mode));
+    add("executables_mode", policy::ExecutablesName(child.executables_mode),
+        policy::ExecutablesName(parent.executables_mode));
   }
   if (child.protection > parent.protection) add("protection", "none", "default");
   if (child.landlock > parent.landlock) add("landlock", "best_effort", "hard_requirement");
