@@ -194,6 +194,10 @@ v1::Sandbox ToProto(const SandboxRequest& request) {
   out.set_workspace_writes(ToProto(request.workspace_writes, kWrites));
   if (request.network == Network::kEgress) *out.mutable_egress() = ToProto(request.egress);
   out.mutable_providers()->Assign(request.providers.begin(), request.providers.end());
+  if (request.image == ImageRoot{}) return out;
+  out.mutable_image()->set_reference(request.image.reference);
+  out.mutable_image()->set_user(request.image.user);
+  out.mutable_image()->set_build(request.image.build);
   return out;
 }
 
@@ -210,6 +214,9 @@ Status FromProto(const v1::Sandbox& sandbox, SandboxRequest* out) {
   out->protect.assign(sandbox.protect().begin(), sandbox.protect().end());
   out->deny.assign(sandbox.deny().begin(), sandbox.deny().end());
   out->user = sandbox.user();
+  out->image = {.reference = sandbox.image().reference(),
+                .user = sandbox.image().user(),
+                .build = sandbox.image().build()};
   ODY_RETURN_IF_ERROR(ProvidersFromProto(sandbox, &out->providers));
   return FromProto(sandbox.egress(), &out->egress);
 }

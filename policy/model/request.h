@@ -57,6 +57,14 @@ struct Limits {
   friend bool operator==(const Limits&, const Limits&) = default;
 };
 
+// A container image as the root directory of a cell; as policy.proto says.
+struct ImageRoot {
+  std::string reference;  // "": none
+  std::string user;       // "USER[:GROUP]"; "": the image's own
+  bool build = false;
+  friend bool operator==(const ImageRoot&, const ImageRoot&) = default;
+};
+
 struct SandboxRequest {
   Mode mode = Mode::kWorkspaceWrite;
   Network network = Network::kNone;
@@ -79,6 +87,7 @@ struct SandboxRequest {
   std::vector<std::string> deny;  // patterns of names that nothing may open in a host tree
   Landlock landlock = Landlock::kHardRequirement;
   uint32_t user = 0;  // inside; 0: 1000
+  ImageRoot image;
   friend bool operator==(const SandboxRequest&, const SandboxRequest&) = default;
 };
 

@@ -37,15 +37,20 @@ Result<Plan> DecodePlan(std::string_view bytes) {
   if (in.failed()) return Malformed("cell_id");
   plan.cell_tree = in.String(kMaxPath);
   plan.from_tree = in.String(kMaxPath);
-  plan.program = in.Enum(Program::kReview);
+  plan.program = in.Enum(Program::kLayer);
   plan.network = in.Enum(Network::kFull);
+  plan.ids = in.Enum(Ids::kRange);
   plan.user = in.U32();
+  plan.group = in.U32();
+  plan.build = in.Bool();
   plan.fuse_device = in.Bool();
   plan.memory_bytes = in.U64();
   plan.cpu_millis = in.U32();
   plan.pids = in.U32();
   plan.tmp_bytes = in.U64();
   plan.disk_bytes = in.U64();
+  plan.layers = in.Strings(kMaxLayers, kMaxLayerName);
+  plan.root_executable = in.Bool();
   const uint32_t count = in.Count(kMaxEntries);
   for (uint32_t i = 0; i < count; ++i) {
     plan.entries.push_back(DecodeEntry(&in));

@@ -22,11 +22,18 @@ inline constexpr uint32_t kMaxCellId = 64;
 inline constexpr uint32_t kMaxPids = 32768;
 inline constexpr uint32_t kCellUser = 1000;       // unless a policy says otherwise
 inline constexpr uint32_t kMaxUser = 0xfffffffe;  // -1 is no uid
+inline constexpr uint32_t kRangeIds = 65536;      // of a cell with a range
+inline constexpr uint32_t kMaxLayers = 128;       // overlayfs takes 500
+inline constexpr uint32_t kMaxLayerName = 64;
 
 enum class Network : uint8_t { kNone, kFull };
 enum class Access : uint8_t { kReadOnly, kReadWrite };
-// What pid 1 is: odyssey-cell-init, or odyssey-cell-review, which runs no command.
-enum class Program : uint8_t { kInit, kReview };
+// What pid 1 is: odyssey-cell-init; or odyssey-cell-review or odyssey-cell-layer, which run no
+// command.
+enum class Program : uint8_t { kInit, kReview, kLayer };
+// Which ids of the cell's user namespace are ids of the host: `user` and `group` alone, or 0 to
+// kRangeIds - 1, a range of host ids of the cell's own, none of which is a user's of the host.
+enum class Ids : uint8_t { kOne, kRange };
 
 // Entries are executed in order; parents of a target are made as needed (0755, root). A target may
 // lie inside another entry's only if that one comes first and is a directory or a tmpfs; a cell
@@ -42,7 +49,8 @@ enum class EntryKind : uint8_t {
   kHostTree,  // source = absolute host path, a directory or a file
   kPart,  // a directory or file of the host tree around it, as it is there when the cell starts,
           // with its own access and executable. No source. Left out if it does not exist. In a
-          // writable tree a file is read-only, and must have no other name
+          // writable tree a file is read-only, and must have no other name. In no host tree: of the
+          // image that is the root, and left out if it is a link
 };
 
 // Whose files a host tree shows.
@@ -85,14 +93,24 @@ struct Plan {
   std::string from_tree;
   Program program = Program::kInit;
   Network network = Network::kNone;
-  uint32_t user = kCellUser;  // uid and gid inside
-  bool fuse_device = false;   // for a guard: /dev/fuse and kGuardPath, hidden from commands
+  Ids ids = Ids::kOne;
+  uint32_t user = kCellUser;   // inside; 0 with a range alone
+  uint32_t group = kCellUser;  // inside, with a range; else it is `user`
+  // Of kInit, with a range: its commands keep the capabilities of package managers, in the cell's
+  // user namespace.
+  bool build = false;
+  bool fuse_device = false;  // for a guard: /dev/fuse and kGuardPath, hidden from commands
   uint64_t memory_bytes = 0;
   uint32_t cpu_millis = 0;
   uint32_t pids = 0;
   uint64_t tmp_bytes = 0;  // size of each in-memory tree
   // Size of the cell tree, which is a disk of its own then; 0 = directories, unbounded.
   uint64_t disk_bytes = 0;
+  // Not empty: the root is an overlay of these, the lowest first, and of the cell tree's "root",
+  // which takes the writes. Each is a name in kLayersTree, [0-9a-f]+. Entries lie on top of them;
+  // what is at a target is covered. With a range.
+  std::vector<std::string> layers;
+  bool root_executable = false;  // what the image has beside its parts may be executed
   std::vector<Entry> entries;
 
   friend bool operator==(const Plan&, const Plan&) = default;
@@ -104,10 +122,15 @@ inline constexpr char kGuardPath[] = "/.odyssey/cell-guard";  // with `fuse_devi
 inline constexpr char kWorkspacePath[] = "/workspace";
 inline constexpr char kCellPath[] = "/cell";      // data/home, cache, tmp, runs
 inline constexpr char kReviewPath[] = "/review";  // of a review cell
-inline constexpr int kDiskItem = -2;              // Detail::item of a failure of disk_bytes
+inline constexpr char kLayerPath[] = "/layer";    // of a layer cell
+// Cell trees of layers, kLayersTree/NAME, each with its files in kLayerFiles.
+inline constexpr char kLayersTree[] = "images";
+inline constexpr char kLayerFiles[] = "layer";
+inline constexpr char kRootChanges[] = "root";  // of a cell tree: "upper" and "work" in it
+inline constexpr int kDiskItem = -2;            // Detail::item of a failure of disk_bytes
 
 // Root and rpc come from one build; the byte turns a mixed installation into a clear refusal.
-inline constexpr uint8_t kPlanVersion = 2;
+inline constexpr uint8_t kPlanVersion = 3;
 
 std::string EncodePlan(const Plan& plan);
 // INVALID_ARGUMENT if a byte is out of place; says which field.

@@ -111,7 +111,11 @@ bool IsHostTree(const Entry& entry) {
 }
 
 // A part takes rights away, but for execution, which only what the cell cannot write to may gain.
-Status CheckPart(const Entry& part, const Entry* around) {
+Status CheckPart(const Plan& plan, const Entry& part, const Entry* around) {
+  if (around == nullptr && !plan.layers.empty()) {
+    if (part.access == Access::kReadOnly) return OkStatus();
+    return PermissionDenied("a part of the image must be read-only");
+  }
   if (around == nullptr || !IsHostTree(*around)) {
     return InvalidArgument("a part must lie inside a host tree");
   }
@@ -138,7 +142,7 @@ Status CheckPlace(const Plan& plan, size_t index) {
     if (i > index) return InvalidArgument(other.target + " comes later and would cover it");
     if (around == nullptr || other.target.size() > around->target.size()) around = &other;
   }
-  if (entry.kind == EntryKind::kPart) return CheckPart(entry, around);
+  if (entry.kind == EntryKind::kPart) return CheckPart(plan, entry, around);
   if (around == nullptr) return OkStatus();
   const bool tmpfs = entry.kind == EntryKind::kTmpfs;
   const bool allowed =
@@ -158,6 +162,46 @@ Status CheckEntry(const Plan& plan, const CheckContext& context, size_t index) {
   }
   ODY_RETURN_IF_ERROR(CheckSource(plan, context, entry));
   return CheckPlace(plan, index);
+}
+
+bool IsLayerName(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+  });
+}
+
+// A cell's trees, and layers, which a layer cell alone writes.
+Status CheckTrees(const Plan& plan) {
+  if (plan.cell_tree.empty() ? plan.disk_bytes != 0 : !AreComponents(plan.cell_tree)) {
+    return InvalidArgument("check plan: cell_tree, for disk_bytes too, must be a relative path");
+  }
+  const bool runs_no_command = plan.program != Program::kInit;
+  if (!plan.from_tree.empty() &&
+      (!runs_no_command || plan.cell_tree.empty() || plan.from_tree == plan.cell_tree ||
+       !AreComponents(plan.from_tree))) {
+    return InvalidArgument("check plan: from_tree: only of a review cell with another cell_tree");
+  }
+  const bool layer = plan.program == Program::kLayer;
+  if (IsWithin(plan.cell_tree, kLayersTree) != layer) {
+    return PermissionDenied("check plan: cell_tree: a layer cell alone writes to a layer");
+  }
+  if (std::all_of(plan.layers.begin(), plan.layers.end(), IsLayerName)) return OkStatus();
+  return InvalidArgument("check plan: layers: a name is hex digits");
+}
+
+// Root of the cell is another uid on the host, which needs a range.
+Status CheckIds(const Plan& plan) {
+  const bool range = plan.ids == Ids::kRange;
+  if (!range && (!plan.layers.empty() || plan.build || plan.program == Program::kLayer)) {
+    return InvalidArgument("check plan: layers need a range of ids");
+  }
+  const uint32_t least = range ? 0 : 1, most = range ? kRangeIds - 1 : kMaxUser;
+  for (const uint32_t id : {plan.user, range ? plan.group : plan.user}) {
+    if (id >= least && id <= most) continue;
+    return PermissionDenied("check plan: user " + std::to_string(id) + "; " +
+                            std::to_string(least) + " to " + std::to_string(most) + " are allowed");
+  }
+  return OkStatus();
 }
 
 }  // namespace
@@ -207,18 +251,8 @@ Status CheckPlan(const Plan& plan, const CheckContext& context) {
   if (!IsCellId(plan.cell_id)) {
     return InvalidArgument("check plan: cell_id must be 1 to 64 of a-z, 0-9 and _");
   }
-  if (plan.cell_tree.empty() ? plan.disk_bytes != 0 : !AreComponents(plan.cell_tree)) {
-    return InvalidArgument("check plan: cell_tree, for disk_bytes too, must be a relative path");
-  }
-  if (!plan.from_tree.empty() &&
-      (plan.program != Program::kReview || plan.cell_tree.empty() ||
-       plan.from_tree == plan.cell_tree || !AreComponents(plan.from_tree))) {
-    return InvalidArgument("check plan: from_tree: only of a review cell with another cell_tree");
-  }
-  if (plan.user == 0 || plan.user > kMaxUser) {
-    return PermissionDenied("check plan: user " + std::to_string(plan.user) + "; 1 to " +
-                            std::to_string(kMaxUser) + " are allowed");
-  }
+  ODY_RETURN_IF_ERROR(CheckTrees(plan));
+  ODY_RETURN_IF_ERROR(CheckIds(plan));
   if (plan.entries.size() > kMaxEntries) return InvalidArgument("check plan: too many entries");
   ODY_RETURN_IF_ERROR(CheckLimit("memory_bytes", plan.memory_bytes, context.max_memory_bytes));
   ODY_RETURN_IF_ERROR(CheckLimit("cpu_millis", plan.cpu_millis, 0));

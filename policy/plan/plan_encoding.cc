@@ -30,13 +30,18 @@ std::string EncodePlan(const Plan& plan) {
   out.String(plan.from_tree);
   out.U8(static_cast<uint8_t>(plan.program));
   out.U8(static_cast<uint8_t>(plan.network));
+  out.U8(static_cast<uint8_t>(plan.ids));
   out.U32(plan.user);
+  out.U32(plan.group);
+  out.Bool(plan.build);
   out.Bool(plan.fuse_device);
   out.U64(plan.memory_bytes);
   out.U32(plan.cpu_millis);
   out.U32(plan.pids);
   out.U64(plan.tmp_bytes);
   out.U64(plan.disk_bytes);
+  out.Strings(plan.layers);
+  out.Bool(plan.root_executable);
 
   out.U32(static_cast<uint32_t>(plan.entries.size()));
   for (const Entry& entry : plan.entries) EncodeEntry(entry, &out);
