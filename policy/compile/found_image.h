@@ -1,0 +1,21 @@
+#ifndef ODYSSEY_POLICY_COMPILE_FOUND_IMAGE_H_
+#define ODYSSEY_POLICY_COMPILE_FOUND_IMAGE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace odyssey::compile {
+
+// What the store says of SandboxRequest::image.
+struct FoundImage {
+  std::string digest;               // of its manifest, "sha256:…"
+  std::vector<std::string> layers;  // plan::Plan::layers
+  uint32_t user = 0, group = 0;     // of the commands: those of the request, or the image's own
+  std::vector<std::string> env;     // of its configuration, "NAME=value"
+  friend bool operator==(const FoundImage&, const FoundImage&) = default;
+};
+
+}  // namespace odyssey::compile
+
+#endif  // ODYSSEY_POLICY_COMPILE_FOUND_IMAGE_H_
