@@ -113,6 +113,11 @@ void SetModes(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
   }
 }
 
+void SetImage(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
+  if (options.Has("image")) sandbox->image = {.reference = options.Text("image")};
+  if (options.Has("image-user")) sandbox->image.user = options.Text("image-user");
+}
+
 Status AddReach(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
   for (const std::string& place : options.All("reach")) {
     const std::string option = "--reach " + place;
@@ -287,6 +292,15 @@ std::vector<OptionSpec> AccessOptionSpecs() {
        .value_name = "NAME",
        .help = "a program, by name or path, with all it loads; with --tools explicit",
        .repeatable = true},
+      {.name = "image",
+       .kind = ValueKind::kText,
+       .value_name = "NAME",
+       .help =
+           "the root directory is this image (`odyssey-ctl image list`), not the host's programs"},
+      {.name = "image-user",
+       .kind = ValueKind::kText,
+       .value_name = "USER[:GROUP]",
+       .help = "of the image, by name or number; default: the image's own"},
       {.name = "network",
        .kind = ValueKind::kChoice,
        .value_name = "WHICH",
@@ -370,7 +384,8 @@ void NoteOption(const ParsedOptions& options, std::string_view option, const std
 void NoteOptions(const ParsedOptions& options, dialect::Origins* origins) {
   static constexpr std::pair<const char*, const char*> kFields[] = {
       {"mode", "mode"},         {"network", "network"},        {"landlock", "landlock"},
-      {"tools", "executables"}, {"tools", "executables_mode"}, {"workspace", "workspace"}};
+      {"tools", "executables"}, {"tools", "executables_mode"}, {"workspace", "workspace"},
+      {"image", "image"},       {"image-user", "image.user"}};
   for (const auto& [option, field] : kFields) NoteOption(options, option, field, origins);
   for (const policy::LimitKey* key : LimitsWithOption()) {
     const bool asked = key->option.carrier == policy::Carrier::kLimits;
@@ -503,6 +518,7 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   if (out.policy) ForgetSecretsOfOptions(options, &out.policy->secrets);
   NoteOptions(options, &out.origins);
   SetModes(options, &out.sandbox);
+  SetImage(options, &out.sandbox);
   ODY_RETURN_IF_ERROR(AddReach(options, &out.sandbox));
   ODY_RETURN_IF_ERROR(SetExecutables(options, inputs, &out));
   SetLimits(options, &out.sandbox);

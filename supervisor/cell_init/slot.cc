@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -38,6 +39,13 @@ constexpr const char* kCovered[] = {
     "key-users",  "keys",        "kmsg",    "latency_stats", "locks",     "meminfo",
     "modules",    "sched_debug", "scsi",    "softirqs",      "swaps",     "sysrq-trigger",
     "timer_list"};
+
+// Of commands that build an image (plan::Plan::build); and what the slot needs beside them, to look
+// at such a command, which may be another user's, and answer its calls.
+constexpr uint32_t kOfBuild = 1U << CAP_CHOWN | 1U << CAP_DAC_OVERRIDE | 1U << CAP_FOWNER |
+                              1U << CAP_FSETID | 1U << CAP_KILL | 1U << CAP_SETGID |
+                              1U << CAP_SETUID;
+constexpr uint32_t kOfAnswers = 1U << CAP_SYS_PTRACE;
 
 // Together two seconds.
 constexpr int kForkTries = 200;
@@ -258,8 +266,9 @@ class SlotInit final {
   pid_t command_ = -1;
 };
 
-Status EnterFilter(bool of_connects, UniqueFd* listener) {
-  ODY_ASSIGN_OR_RETURN(*listener, EnterNotifyingFilter(of_connects));
+Status EnterFilter(const Confinement& confinement, UniqueFd* listener) {
+  ODY_ASSIGN_OR_RETURN(*listener,
+                       EnterNotifyingFilter(confinement.own_network(), confinement.build()));
   return OkStatus();
 }
 
@@ -276,9 +285,12 @@ Status GiveMounts(int to) {
   // While its tables can be opened.
   KernelMemory memory({confinement.own_network(), confinement.max_sockets()}, place.connections);
   if (status.ok()) status = CoverProc();
-  if (status.ok()) status = Confinement::DropCapabilities();
+  if (status.ok()) {
+    status = confinement.build() ? Confinement::DropCapabilities(kOfBuild, kOfBuild | kOfAnswers)
+                                 : Confinement::DropCapabilities();
+  }
   UniqueFd listener;
-  if (status.ok()) status = EnterFilter(confinement.own_network(), &listener);
+  if (status.ok()) status = EnterFilter(confinement, &listener);
   if (!status.ok()) {
     (void)SendMessage(exec.get(), cell::Encode(cell::ExecError{.status = status}));
     _exit(1);
