@@ -120,7 +120,8 @@ Status Probe(const Invocation& call, ProbeReport* report) {
                                    .canaries = canaries.get(),
                                    .directory = directory.path(),
                                    .host_words = HostWords(supervisor.locations),
-                                   .weaknesses = WeaknessesIn(info)},
+                                   .weaknesses = WeaknessesIn(info),
+                                   .image = call.options.Text("image")},
                                   &line, report);
   return interrupt.signal() == 0 ? status : Cancelled("interrupted");
 }

@@ -350,6 +350,21 @@ std::vector<OptionSpec> LimitOptionSpecs() {
   return specs;
 }
 
+// As odek has them, over its files and variables.
+std::vector<OptionSpec> OdekOptionSpecs() {
+  const auto text = [](std::string_view name, std::string_view value, std::string_view help) {
+    return OptionSpec{.name = name, .kind = ValueKind::kText, .value_name = value, .help = help};
+  };
+  return {
+      text("sandbox-image", "NAME", "odek's, over sandbox_image of its files"),
+      text("sandbox-network", "WHICH", "odek's: none or bridge"),
+      {.name = "sandbox-readonly", .help = "odek's: the workspace is read-only"},
+      text("sandbox-memory", "SIZE", "odek's, such as 512m"),
+      text("sandbox-cpus", "N", "odek's, such as 0.5"),
+      text("sandbox-user", "USER[:GROUP]", "odek's"),
+  };
+}
+
 // In which cell, and what comes with the command.
 std::vector<OptionSpec> CellOptionSpecs() {
   return {
@@ -412,6 +427,30 @@ void ForgetSecretsOfOptions(const ParsedOptions& options,
                  secrets->end());
 }
 
+constexpr std::string_view kOdekFlags[] = {"sandbox-image",  "sandbox-network", "sandbox-readonly",
+                                           "sandbox-memory", "sandbox-cpus",    "sandbox-user"};
+
+// odek's flags, by the keys of its configuration.
+std::map<std::string, std::string> ReadOdekFlags(const ParsedOptions& options) {
+  std::map<std::string, std::string> flags;
+  for (const std::string_view flag : kOdekFlags) {
+    if (!options.Has(flag)) continue;
+    std::string key(flag);
+    std::replace(key.begin(), key.end(), '-', '_');
+    flags[key] = flag == "sandbox-readonly" ? "true" : options.Text(flag);
+  }
+  return flags;
+}
+
+Status CheckOdekFlags(const ParsedOptions& options, const std::optional<dialect::Policy>& policy) {
+  for (const std::string_view flag : kOdekFlags) {
+    if (!options.Has(flag) || (policy && policy->dialect == dialect::Dialect::kOdek)) continue;
+    return InvalidArgument("--" + std::string(flag) +
+                           ": only with --policy and a configuration of odek's");
+  }
+  return OkStatus();
+}
+
 // `policy_name` is where the file was found.
 Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs,
                         std::string* policy_name, ExecOptions* out) {
@@ -427,6 +466,7 @@ Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs,
   dialect::PolicyContext context = MakePolicyContext(cwd.name, inputs.environment, inputs.places);
   out->policy_file = options.Text("policy");
   context.judges_secrets = true;  // the supervisor is asked
+  context.odek_flags = ReadOdekFlags(options);
   if (inputs.home) context.home = *inputs.home;
   dialect::Problems problems;
   Result<dialect::Policy> policy =
@@ -507,6 +547,7 @@ std::optional<std::string> NoteOfLink(const std::string& option, const FoundPlac
 std::vector<OptionSpec> ExecOptionSpecs() {
   std::vector<OptionSpec> specs = AccessOptionSpecs();
   for (OptionSpec& spec : LimitOptionSpecs()) specs.push_back(std::move(spec));
+  for (OptionSpec& spec : OdekOptionSpecs()) specs.push_back(std::move(spec));
   for (OptionSpec& spec : CellOptionSpecs()) specs.push_back(std::move(spec));
   return specs;
 }
@@ -515,6 +556,7 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   ExecOptions out;
   std::string policy_name;
   ODY_RETURN_IF_ERROR(ReadPolicyOption(options, inputs, &policy_name, &out));
+  ODY_RETURN_IF_ERROR(CheckOdekFlags(options, out.policy));
   if (out.policy) ForgetSecretsOfOptions(options, &out.policy->secrets);
   NoteOptions(options, &out.origins);
   SetModes(options, &out.sandbox);

@@ -156,6 +156,29 @@ TEST(OdekTest, TheEnvironmentIsOverTheProjectAndThatOverTheUser) {
       Read(project, host).problems.rfind("/home/u/.odek/config.json:2: sandbox_cpus: must", 0), 0u);
 }
 
+TEST(OdekTest, FlagsAreOverTheEnvironment) {
+  FakePolicyHost host = Host();
+  host.environment = {{"ODEK_SANDBOX_CPUS", "3"}, {"ODEK_SANDBOX_IMAGE", "env:1"}};
+  host.odek_flags = {{"sandbox_cpus", "4"},        {"sandbox_memory", "1g"},
+                     {"sandbox_readonly", "true"}, {"sandbox_network", "bridge"},
+                     {"sandbox_image", "flag:1"},  {"sandbox_user", "node"}};
+  const PolicyReading reading =
+      Read(R"({"sandbox_memory": "2g", "sandbox_image": "project:1"})", host);
+  ASSERT_EQ(reading.problems, "");
+  const policy::SandboxRequest& request = reading.policy->request;
+  EXPECT_EQ(request.limits.cpu_millis, 4000u);
+  EXPECT_EQ(request.limits.memory_bytes, uint64_t{1} << 30);
+  EXPECT_EQ(request.mode, policy::Mode::kReadOnly);
+  EXPECT_TRUE(IsPublic(request.egress));
+  EXPECT_EQ(request.image.reference, "flag:1");
+  EXPECT_EQ(request.image.user, "node");
+
+  host.odek_flags = {{"sandbox_cpus", "many"}};
+  EXPECT_EQ(Read("{}", host).problems,
+            "--sandbox-cpus: must be a number of cores such as `0.5` or `2`, from `0.01` to "
+            "`1024`: `many`");
+}
+
 TEST(OdekTest, AnEmptyTextIsNotSaid) {
   const std::string all =
       R"({"sandbox_memory": "128m", "sandbox_cpus": "2", "sandbox_network": "bridge",
