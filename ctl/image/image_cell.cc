@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kPiece = size_t{256} << 10;
 constexpr size_t kMostErrors = size_t{16} << 10;
 constexpr std::chrono::milliseconds kLookEvery{500};
-constexpr char kPrivateNetwork[] = "ssrf_denied";  // EgressDecision.code
+constexpr char kPolicyDenied[] = "policy_denied";  // EgressDecision.code
 
 Result<std::string> RandomName() {
   unsigned char bytes[12];
@@ -50,10 +50,14 @@ void NoteDenials(CommandEnd* end) {
     if (decision.verdict() != supervisor::v1::EGRESS_VERDICT_DENIED || decision.port() == 0) {
       continue;  // one without a port is of a name, which the connection says again
     }
+    if (decision.code() != kPolicyDenied) {
+      end->unreached = decision.reason();
+      continue;
+    }
     const std::string place = decision.host() + ":" + std::to_string(decision.port());
-    std::vector<std::string>* const list =
-        decision.code() == kPrivateNetwork ? &end->in_private_network : &end->denied;
-    if (std::find(list->begin(), list->end(), place) == list->end()) list->push_back(place);
+    const bool noted =
+        std::find(end->denied.begin(), end->denied.end(), place) != end->denied.end();
+    if (!noted) end->denied.push_back(place);
   }
 }
 

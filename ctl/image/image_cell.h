@@ -43,10 +43,9 @@ struct CellCommand {
 // How a command ended.
 struct CommandEnd {
   supervisor::v1::ExecOutcome outcome;
-  std::string errors;  // the end of its stderr
-  // "HOST:PORT" that it wanted to reach: what no endpoint names, and what an endpoint names and is
-  // in a private network that the endpoint does not open.
-  std::vector<std::string> denied, in_private_network;
+  std::string errors;               // the end of its stderr
+  std::vector<std::string> denied;  // "HOST:PORT" that it wanted to reach, and no endpoint names
+  std::string unreached;            // why it did not reach what one names; "": it did
   bool ok() const {
     return outcome.kind() == supervisor::v1::OUTCOME_KIND_EXITED && outcome.exit_code() == 0;
   }

@@ -178,18 +178,20 @@ TEST_F(ImageCellTest, SaysWhatTheCommandWasNotToReach) {
     decision->set_verdict(supervisor::v1::EGRESS_VERDICT_DENIED);
     decision->set_host("tokens.test");
     decision->set_port(443);
+    decision->set_code("policy_denied");
     *response.mutable_outcome()->add_egress() = *decision;
     auto* const closed = response.mutable_outcome()->add_egress();
     *closed = *decision;
-    closed->set_host("inside.test");
-    closed->set_code("ssrf_denied");
+    closed->set_host("gone.test");
+    closed->set_code("upstream_unreachable");
+    closed->set_reason("gone.test: no such name");
     response.mutable_outcome()->add_egress()->set_verdict(supervisor::v1::EGRESS_VERDICT_ALLOWED);
     stream->Write(response);
     return grpc::Status::OK;
   };
   const auto end = cell_->Execute({.argv = {"x"}}, {});
   EXPECT_THAT(end->denied, ElementsAre("tokens.test:443"));
-  EXPECT_THAT(end->in_private_network, ElementsAre("inside.test:443"));
+  EXPECT_EQ(end->unreached, "gone.test: no such name");
 }
 
 TEST_F(ImageCellTest, AProgramThatIsNotThereIsNamed) {

@@ -52,9 +52,7 @@ policy::SandboxRequest SandboxOf(const PullOptions& options) {
   std::vector<egress::Destination> places = options.reach;
   places.insert(places.begin(), {options.reference.host, options.reference.port, "", ""});
   for (const egress::Destination& place : places) {
-    egress::Rule rule = egress::RuleFor("image pull", place.host, place.port);
-    rule.endpoints[0].allowed_ips = options.address;
-    sandbox.egress.rules.push_back(std::move(rule));
+    sandbox.egress.rules.push_back(egress::RuleFor("image pull", place.host, place.port));
   }
   return sandbox;
 }
@@ -136,16 +134,18 @@ class Pull final {
 
   // Says what of a failure is the person's to change.
   Status Fail(const CommandEnd& end) {
+    const RegistryReference& reference = options_.reference;
+    std::vector<std::string> denied = end.denied;
+    // skopeo asks by TLS first, where TLS is not asked for.
+    if (options_.transport == Transport::kPlainHttp) std::erase(denied, reference.host + ":443");
     const std::string message = SkopeoError(end.errors);
-    if (!end.in_private_network.empty()) {
-      advice_ = odyssey::Join(end.in_private_network, ", ") +
-                " is in a private network; --allowed-ips RANGE opens it.";
-    } else if (!end.denied.empty()) {
+    if (!denied.empty()) {
       advice_ = "The registry leads to what the cell does not reach; to let it: " +
-                Join(end.denied, "--reach");
-    } else {
-      advice_ = AdviceOn(message, options_.reference.registry);
+                Join(denied, "--reach");
+      return FailedPrecondition(message);
     }
+    if (!end.unreached.empty()) return Unavailable(end.unreached);
+    advice_ = AdviceOn(message, reference.registry);
     return FailedPrecondition(message);
   }
 
@@ -291,11 +291,6 @@ std::vector<OptionSpec> PullOptionSpecs() {
        .value_name = "HOST:PORT",
        .help = "where the registry leads to, such as its server of tokens or of layers",
        .repeatable = true},
-      {.name = "allowed-ips",
-       .kind = ValueKind::kText,
-       .value_name = "RANGE",
-       .help = "the registry is in this private network, such as 10.0.0.0/8",
-       .repeatable = true},
       {.name = "timeout",
        .kind = ValueKind::kDuration,
        .value_name = "TIME",
@@ -317,14 +312,6 @@ Result<PullOptions> ReadPullOptions(const ParsedOptions& options) {
       return Status(to.status().code(), "--reach " + place + ": " + to.status().message());
     }
     out.reach.push_back(*std::move(to));
-  }
-  for (const std::string& range : options.All("allowed-ips")) {
-    Result<egress::AddressRange> parsed = egress::ParseRange(range);
-    if (!parsed.ok()) {
-      return Status(parsed.status().code(),
-                    "--allowed-ips " + range + ": " + parsed.status().message());
-    }
-    out.address.push_back(*parsed);
   }
   if (options.Has("authfile")) {
     ODY_ASSIGN_OR_RETURN(const std::string text,

@@ -11,7 +11,6 @@
 
 #include "ctl/base/command.h"
 #include "ctl/image/registry_reference.h"
-#include "policy/egress/address.h"
 #include "policy/egress/reach.h"
 
 namespace odyssey::ctl {
@@ -21,11 +20,10 @@ struct PullOptions {
   std::string name;  // what the image is called here
   image::Platform platform;
   Transport transport = Transport::kTls;
-  std::vector<egress::Destination> reach;     // beside the registry
-  std::vector<egress::AddressRange> address;  // private networks that the hosts may be in
-  std::string credentials;                    // an auth.json of this registry; "": none
-  std::string authority;                      // certificates, PEM; "": the host's
-  std::chrono::milliseconds silence;          // of the registry
+  std::vector<egress::Destination> reach;  // beside the registry
+  std::string credentials;                 // an auth.json of this registry; "": none
+  std::string authority;                   // certificates, PEM; "": the host's
+  std::chrono::milliseconds silence;       // of the registry
 };
 
 std::vector<OptionSpec> PullOptionSpecs();

@@ -188,7 +188,7 @@ TEST_F(ImagePullTest, WhatTheCellHasGoesIntoTheStore) {
 }
 
 TEST_F(ImagePullTest, TheCellReachesTheRegistryAndWhatIsNamed) {
-  Pull({kReference + ":1", "--reach", "tokens.test:443", "--allowed-ips", "10.0.0.0/8"});
+  Pull({kReference + ":1", "--reach", "tokens.test:443"});
   const auto& sandbox = supervisor_.prepared.sandbox();
   EXPECT_EQ(sandbox.network(), policy::v1::NETWORK_EGRESS);
   std::vector<std::string> hosts;
@@ -196,7 +196,6 @@ TEST_F(ImagePullTest, TheCellReachesTheRegistryAndWhatIsNamed) {
     for (const auto& endpoint : rule.endpoints()) {
       hosts.push_back(endpoint.host() + ":" + std::to_string(endpoint.ports(0)));
       EXPECT_EQ(endpoint.ports_size(), 1);
-      EXPECT_EQ(endpoint.allowed_ips_size(), 1);
     }
   }
   EXPECT_THAT(hosts, testing::ElementsAre("registry.test:5000", "tokens.test:443"));
@@ -273,8 +272,6 @@ TEST_F(ImagePullTest, OptionsAreRefusedByTheirNames) {
   const std::string reference = kReference + ":1";
   EXPECT_THAT(Pull({reference, "--reach", "x"}), HasSubstr("--reach x: "));
   EXPECT_THAT(Pull({reference, "--reach", "127.0.0.1:80"}), HasSubstr("--reach 127.0.0.1:80: "));
-  EXPECT_THAT(Pull({reference, "--allowed-ips", "127.0.0.0/8"}),
-              HasSubstr("--allowed-ips 127.0.0.0/8: "));
   EXPECT_THAT(Pull({reference, "--authfile", "/nowhere/x"}), HasSubstr("--authfile: "));
   const std::string file = directory_.Write("ca.pem", "x");
   EXPECT_THAT(Pull({reference, "--plain-http", "--ca-file", file}), HasSubstr("--ca-file: "));

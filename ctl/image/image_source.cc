@@ -188,11 +188,10 @@ Result<std::unique_ptr<ImageSource>> OpenArchive(ImageCell* cell, const std::str
   }
   const auto manifest = cell->ReadSmall(work + "/lists/manifest.json", image::kMaxManifestBytes);
   if (!manifest.ok()) {
-    // What tar says of a name that is not there is no cause.
-    const bool unpacked = end.errors.find("Not found in archive") != std::string::npos;
+    const bool no_tar = end.errors.find("does not look like a tar archive") != std::string::npos;
     return InvalidArgument(
-        "no archive of docker save and none of an OCI layout: " +
-        (unpacked ? "it has neither index.json nor manifest.json" : SkopeoError(end.errors)));
+        std::string("no archive of docker save and none of an OCI layout: ") +
+        (no_tar ? "it is no tar" : "it has neither index.json nor manifest.json"));
   }
   ODY_ASSIGN_OR_RETURN(std::vector<std::vector<std::string>> names, ReadArchiveNames(*manifest));
   return std::unique_ptr<ImageSource>(
