@@ -16,6 +16,8 @@ namespace odyssey::supervisor {
 namespace {
 
 constexpr auto kLaunchTimeout = std::chrono::seconds(20);
+// A client that has the outcome of a command may call at once, before the command's slot is free.
+constexpr auto kLastCommand = std::chrono::seconds(1);
 constexpr auto kEndTimeout = std::chrono::seconds(20);
 
 constexpr size_t kMaxEnded = 32;  // as supervisor.proto says
@@ -280,6 +282,14 @@ void CellTable::End(const CellPtr& cell, bool purge, const std::string& why,
 }
 
 void CellTable::Hold(const CellKey& key, const Done<Status>& done) {
+  const CellPtr cell = FindByKey(key);
+  if (cell == nullptr || !cell->busy()) return HoldIdle(key, done);
+  Await(
+      kLastCommand, [cell] { return !cell->busy(); },
+      [this, key, done](bool) { HoldIdle(key, done); });
+}
+
+void CellTable::HoldIdle(const CellKey& key, const Done<Status>& done) {
   if (held_keys_.count(key) != 0) {
     return done(FailedPrecondition("key: another call works on the changes of this cell"));
   }
@@ -294,7 +304,7 @@ void CellTable::Hold(const CellKey& key, const Done<Status>& done) {
         FailedPrecondition("key: commands run in this cell; wait for their end, or end them"));
   }
   End(cell, /*purge=*/false, "key: the cell was ended for a change of its directories",
-      [this, key, done](const Status& ended) { ended.ok() ? Hold(key, done) : done(ended); });
+      [this, key, done](const Status& ended) { ended.ok() ? HoldIdle(key, done) : done(ended); });
 }
 
 void CellTable::Release(const CellKey& key) {

@@ -72,6 +72,7 @@ class CellTable final {
   void Release(const CellKey& key);
 
  private:
+  void HoldIdle(const CellKey& key, const Done<Status>& done);
   // Waits until `over` is true, or `timeout` has passed.
   struct Waiter {
     std::function<bool()> over;
