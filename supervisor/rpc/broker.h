@@ -61,7 +61,8 @@ class Broker final {
  public:
   // All pointers are borrowed and must outlive the broker.
   Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, CeilingGate* ceiling,
-         AuditLog* audit, const HostLink* host, const std::string& egress_socket);
+         AuditLog* audit, const HostLink* host, const std::string& egress_socket,
+         const PoolOptions& pool = {});
 
   // ── Any thread but the loop's; blocking ──
 
@@ -180,9 +181,11 @@ class Broker final {
   AuditLog* const audit_;
   const HostLink* const host_;
   const std::string egress_socket_;
+  const bool pools_;
   Metrics metrics_;
   PlanCache plans_;
   LinkedConfiguration linked_;
+  MountTable mounts_;
   EventLoop loop_;
   Auditor auditor_;
   CellTable cells_;
