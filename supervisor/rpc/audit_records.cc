@@ -37,9 +37,18 @@ Record PrepareRecord(const CellFacts& cell, const PrepareSpec& spec, bool create
   AddKey(cell.key, &record);
   record.Number("owner_uid", spec.owner_uid).Number("host_uid", cell.host_uid);
   record.Number("revision", cell.revision).Flag("created", created);
+  if (created && cell.made_ahead) record.Flag("ahead", true);
   record.Text("policy_digest", cell.compiled.digest).Text("bundle_digest", spec.bundle_digest);
   if (!spec.granted_by.empty()) record.Texts("granted_by", spec.granted_by);
   return record.Text("workspace", spec.sandbox.workspace);
+}
+
+Record AheadRecord(const CellFacts& cell) {
+  Record record("ahead");
+  record.Text("cell_id", cell.id).Number("owner_uid", cell.admission.owner.uid);
+  if (cell.host_uid != 0)
+    record.Number("host_uid", cell.host_uid);  // else the claim's record has it
+  return record.Text("policy_digest", cell.compiled.digest);
 }
 
 Record GrantRecord(const std::string& what, const CellKey& key, uint32_t owner_uid) {

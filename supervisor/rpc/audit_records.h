@@ -31,6 +31,9 @@ audit::Record PolicyRecord(std::string_view of, const std::string& digest,
 
 // A cell that was made, or that answered warm.
 audit::Record PrepareRecord(const CellFacts& cell, const PrepareSpec& spec, bool created);
+// A cell that was made ahead of need is ready. What it is used for is the record `prepare` with its
+// cell_id.
+audit::Record AheadRecord(const CellFacts& cell);
 // A right beyond the built-in grants.
 audit::Record GrantRecord(const std::string& what, const CellKey& key, uint32_t owner_uid);
 // ChangeCell suspended, resumed, stopped, started, quarantined or released it.

@@ -62,7 +62,8 @@ class Broker final {
  public:
   // All pointers are borrowed and must outlive the broker.
   Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, CeilingGate* ceiling,
-         AuditLog* audit, const HostLink* host, const std::string& egress_socket);
+         AuditLog* audit, const HostLink* host, const std::string& egress_socket,
+         const PoolOptions& pool = {});
 
   // ── Any thread but the loop's; blocking ──
 
@@ -187,6 +188,7 @@ class Broker final {
   AuditLog* const audit_;
   const HostLink* const host_;
   const std::string egress_socket_;
+  const bool pools_;
   Metrics metrics_;
   PlanCache plans_;
   compile::FindImage find_image_ = [](const policy::ImageRoot& image, uint32_t) {
@@ -194,6 +196,7 @@ class Broker final {
         Status(Code::kNotFound, "image " + image.reference + ": there is no store of images"));
   };
   LinkedConfiguration linked_;
+  MountTable mounts_;
   EventLoop loop_;
   Auditor auditor_;
   CellTable cells_;
