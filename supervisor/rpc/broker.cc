@@ -409,6 +409,7 @@ bool Broker::IsLive(const CellKey& key) {
 std::set<std::string> Broker::LiveLayers() {
   return loop_.Call([this] {
     std::set<std::string> names;
+    cells_.EndAhead("layers of images are collected");
     for (const auto& [id, cell] : cells_.all()) {
       const std::vector<std::string>& layers = cell->facts().compiled.plan.layers;
       names.insert(layers.begin(), layers.end());

@@ -119,7 +119,8 @@ class Broker final {
   Status HoldKey(const CellKey& key);
   void ReleaseKey(const CellKey& key);
   bool IsLive(const CellKey& key);
-  // Names of layers of images that cells have, also those that are launched or ending.
+  // Names of layers of images that cells have, also those that are launched or ending. Cells made
+  // ahead of need end.
   std::set<std::string> LiveLayers();
   uint32_t live_cells();
   // What is counted, in Prometheus's text format. Asks odyssey-egress whether it answers.

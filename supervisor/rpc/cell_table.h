@@ -53,6 +53,7 @@ class CellTable final {
   const std::map<std::string, CellPtr>& all() const { return cells_; }
   // Those that were made ahead and have no key.
   size_t ahead() const { return pool_.size(); }
+  void EndAhead(const std::string& why) { pool_.EndAll(why); }
   // The last that ended, oldest first.
   const std::deque<CellView>& ended() const { return ended_; }
 
