@@ -16,6 +16,7 @@
 #include "ctl/base/command.h"
 #include "ctl/base/exit_code.h"
 #include "ctl/base/sanitize.h"
+#include "ctl/base/signal_fd.h"
 #include "ctl/cell/cell_name.h"
 #include "ctl/changes/direct_writes.h"
 #include "ctl/client/client.h"
@@ -25,6 +26,8 @@
 #include "ctl/exec/exec_policy.h"
 #include "ctl/exec/exec_review.h"
 #include "ctl/file/sources_digest.h"
+#include "ctl/image_build/build_cell.h"
+#include "ctl/image_build/project_image.h"
 #include "ctl/policy/exec_options.h"
 #include "ctl/policy/explain.h"
 #include "ctl/policy/option_words.h"
@@ -180,6 +183,31 @@ int RunInCell(const Console& console, const PolicyAsker& asker, ExecOptions opti
   return code == kExitOk && !collected ? kExitCannot : code;
 }
 
+// What a project asks for is approved, and its image is there: kExitOk, or what to end with.
+int ApproveAndBuild(const Console& console, const PolicyAsker& asker, const dialect::Policy& policy,
+                    ExecOptions* options) {
+  const std::string what = options->verb + " --policy " + options->policy_file;
+  const uid_t owner = options->owner_uid.value_or(getuid());
+  Result<std::optional<ProjectImage>> image =
+      ProjectImage::Find(console, policy, options->sandbox, owner, asker.locations());
+  if (!image.ok()) return CannotExec(console, {what, image.status().message(), ""});
+  const Status approved = ApproveProject(console, policy, owner, asker.locations(),
+                                         *image ? &(*image)->ask() : nullptr);
+  if (!approved.ok()) {
+    return CannotExec(console,
+                      {what, approved.message(),
+                       "docs/policy/dialects.md describes what a project's file may add."});
+  }
+  if (!*image) return kExitOk;
+  Result<std::string> made = (*image)->Make();
+  if (const int signal = PendingSignal(BuildSignals()); signal != 0 && !made.ok()) {
+    return kExitSignalBase + signal;
+  }
+  if (!made.ok()) return CannotExec(console, {what, made.status().message(), ""});
+  options->sandbox.image.reference = *std::move(made);
+  return kExitOk;
+}
+
 }  // namespace
 
 int RunExec(const Console& console, const PolicyAsker& asker, ExecOptions options,
@@ -206,13 +234,8 @@ int RunExec(const Console& console, const PolicyAsker& asker, ExecOptions option
                                 "usage: odyssey-ctl exec [options] -- CMD ARG..."});
   }
   if (policy != nullptr) {
-    const uid_t owner = options.owner_uid.value_or(getuid());
-    const Status approved = ApproveProject(console, *policy, owner, asker.locations());
-    if (!approved.ok()) {
-      return CannotExec(console,
-                        {options.verb + " --policy " + options.policy_file, approved.message(),
-                         "docs/policy/dialects.md describes what a project's file may add."});
-    }
+    const int refused = ApproveAndBuild(console, asker, *policy, &options);
+    if (refused != kExitOk) return refused;
   }
   // One whose changes wait for a commit is named by a person afterwards.
   const Result<std::string> random =
