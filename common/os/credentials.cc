@@ -11,7 +11,7 @@
 
 namespace odyssey {
 
-Status BecomeUser(uid_t uid, pid_t parent) {
+Status BecomeUser(uid_t uid, gid_t gid, pid_t parent) {
   if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) < 0 && errno != ENOSYS)
     return ErrnoStatus(errno, "join a new session keyring");
   // Not 0, at which the kernel still starts a handler that core_pattern pipes to, as the host's
@@ -25,7 +25,7 @@ Status BecomeUser(uid_t uid, pid_t parent) {
     return ErrnoStatus(errno, "clear the ambient capabilities");
   // Of a process that is `uid` already: its user namespace denies setgroups(2).
   if (setgroups(0, nullptr) != 0 && geteuid() != uid) return ErrnoStatus(errno, "drop groups");
-  if (setresgid(uid, uid, uid) != 0 || setresuid(uid, uid, uid) != 0)
+  if (setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
     return ErrnoStatus(errno, "become uid " + std::to_string(uid));
   // After the change of uid, which clears it; then look whether the parent died before.
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return ErrnoStatus(errno, "set the death signal");

@@ -26,7 +26,7 @@ class CredentialsTest : public ::testing::Test {
     if (child == 0) {
       const gid_t groups[] = {4, 54321};
       if (setgroups(2, groups) != 0) _exit(254);
-      _exit(BecomeUser(kNobody, parent).ok() ? look() : 255);
+      _exit(BecomeUser(kNobody, kNobody, parent).ok() ? look() : 255);
     }
     int status = 0;
     EXPECT_EQ(waitpid(child, &status, 0), child);

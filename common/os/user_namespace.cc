@@ -87,8 +87,15 @@ Result<UniqueFd> MakeCellNamespace(uid_t cell_uid, uid_t inside) {
   return MakeNamespace(cell_uid, Extent(inside, cell_uid), Extent(inside, cell_uid));
 }
 
-Result<UniqueFd> MakeMappingNamespace(uid_t uid, gid_t gid, uid_t cell_uid) {
-  return MakeNamespace(0, Exchange(uid, cell_uid), Exchange(gid, cell_uid));
+Result<UniqueFd> MakeRangeNamespace(uid_t owner, uint32_t inside, uint32_t outside,
+                                    uint32_t count) {
+  // overlayfs makes directories of its own as the one who mounted it.
+  const std::string range = (owner == 0 ? Extent(0, 0) : "") + Extent(inside, outside, count);
+  return MakeNamespace(owner, range, range);
+}
+
+Result<UniqueFd> MakeMappingNamespace(uid_t uid, gid_t gid, uid_t cell_uid, gid_t cell_gid) {
+  return MakeNamespace(0, Exchange(uid, cell_uid), Exchange(gid, cell_gid));
 }
 
 }  // namespace odyssey

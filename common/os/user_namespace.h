@@ -17,6 +17,11 @@ namespace odyssey {
 // namespace owned by root would give the cell a way to root's own capabilities.
 Result<UniqueFd> MakeCellNamespace(uid_t cell_uid, uid_t inside);
 
+// A namespace owned by `owner` in which `count` ids from `inside` on are those from `outside` on:
+// of a cell with a range; or, owned by 0, the mapping of an idmapped mount that shows what those
+// ids own on disk as the others', and root's as root's.
+Result<UniqueFd> MakeRangeNamespace(uid_t owner, uint32_t inside, uint32_t outside, uint32_t count);
+
 inline constexpr uint32_t kUnmappedId = 0xfffffffe;  // the largest there is
 
 // The mapping of an idmapped mount: what `uid`/`gid` own on disk appears as the cell's, and what
@@ -27,7 +32,7 @@ inline constexpr uint32_t kUnmappedId = 0xfffffffe;  // the largest there is
 // every write to an inode with an unmapped uid or gid, sockets and named pipes included, of which
 // a read-only mount says nothing. What only its group may read is closed then. With kUnmappedId for
 // `uid` no owner has one; with both, `cell_uid` does not matter.
-Result<UniqueFd> MakeMappingNamespace(uid_t uid, gid_t gid, uid_t cell_uid);
+Result<UniqueFd> MakeMappingNamespace(uid_t uid, gid_t gid, uid_t cell_uid, gid_t cell_gid);
 
 }  // namespace odyssey
 

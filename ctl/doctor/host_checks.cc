@@ -229,7 +229,8 @@ Status TryIdmap(const std::string& path) {
   const UniqueFd directory(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!directory) return ErrnoStatus(errno, "open " + path);
   constexpr uid_t kAnyId = 0x70000000;
-  ODY_ASSIGN_OR_RETURN(const UniqueFd map, MakeMappingNamespace(kAnyId, kAnyId, kAnyId + 1));
+  ODY_ASSIGN_OR_RETURN(const UniqueFd map,
+                       MakeMappingNamespace(kAnyId, kAnyId, kAnyId + 1, kAnyId + 1));
   ODY_ASSIGN_OR_RETURN(const UniqueFd tree, CloneTree(directory.get(), path));
   return SetAttributes(tree.get(), {.idmap_namespace = map.get()}, path);
 }

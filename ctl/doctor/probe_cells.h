@@ -29,7 +29,8 @@ struct ProbeCellKind {
   std::string Name() const;
 };
 
-const std::vector<ProbeCellKind>& ProbeCellKinds();
+// `named`: also those of named programs, which no image has.
+std::vector<ProbeCellKind> ProbeCellKinds(bool named);
 
 // Small enough that reaching them takes no time.
 inline constexpr uint64_t kProbeMemoryBytes = uint64_t{256} << 20;

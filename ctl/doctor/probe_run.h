@@ -20,6 +20,7 @@ struct ProbeSite {
   std::string directory;                // of the canaries
   std::vector<std::string> host_words;  // probe_host_words.h, and the daemons' socket= and own=
   std::set<std::string> weaknesses;     // of a supervisor without root, by name
+  std::string image;                    // the cells' root; "": the host's programs
   // After which a process that is still there, though its cell is gone, stays. The kernel takes a
   // small part of it on a slow machine that has other work.
   std::chrono::milliseconds gone{30'000};

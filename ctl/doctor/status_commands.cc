@@ -302,8 +302,12 @@ void PrintCheck(const Console& console, const Check& check) {
 }
 
 int DoctorCommand(const Invocation& call) {
-  if (call.options.Has("probe")) return ProbeCommand(call);
   const Console& console = *call.console;
+  if (call.options.Has("probe")) return ProbeCommand(call);
+  if (call.options.Has("image")) {
+    (void)console.Fail({"doctor", "--image: only with --probe", ""});
+    return kExitUsage;
+  }
   std::vector<Check> checks = CheckHost(call.locations);
   for (Check& check : CheckDaemons(call.locations)) checks.push_back(std::move(check));
 
@@ -337,6 +341,10 @@ std::vector<Command> StatusCommands() {
        .summary = "check what this host offers and lacks, with what to do about it",
        .options = {{.name = "probe",
                     .help = "try real attacks, and real work, in cells of every mode instead"},
+                   {.name = "image",
+                    .kind = ValueKind::kText,
+                    .value_name = "NAME",
+                    .help = "with --probe: in cells whose root is this image"},
                    {.name = "verbose",
                     .letter = 'v',
                     .help = "with --probe: every probe, not only what failed"}},

@@ -204,7 +204,11 @@ int ApproveAndBuild(const Console& console, const PolicyAsker& asker, const dial
     return kExitSignalBase + signal;
   }
   if (!made.ok()) return CannotExec(console, {what, made.status().message(), ""});
-  options->sandbox.image.reference = *std::move(made);
+  policy::SandboxRequest& sandbox = options->sandbox;
+  sandbox.image.reference = *std::move(made);
+  // odek's user is one of the image then.
+  const std::string user = std::to_string(sandbox.user);
+  if (std::exchange(sandbox.user, 0) != 0) sandbox.image.user = user + ":" + user;
   return kExitOk;
 }
 

@@ -113,7 +113,7 @@ std::map<std::string, std::string> BuildScope::ForCommands(const ImageParts& par
   for (const auto& [name, value] : given_) {
     if (IsProxy(name)) out.emplace(name, value);
   }
-  for (const auto& [name, value] : parts.Environment()) out[name] = value;
+  for (const auto& [name, value] : parts.Environment()) out.erase(name);
   return out;
 }
 

@@ -143,6 +143,7 @@ class FakeStore final : public BuildStore {
   }
   Result<CommandResult> Run(const BuildCommand& command) override {
     commands.push_back(command);
+    environments.push_back(ConfigOf(command.image)["Env"]);
     if (fail) return *fail;
     const StoredImage& before = images_.at(command.image);
     const std::string layer =
@@ -157,6 +158,7 @@ class FakeStore final : public BuildStore {
   }
 
   std::vector<BuildCommand> commands;
+  std::vector<nlohmann::json> environments;  // of their images
   std::optional<CommandResult> fail;
 
  private:
@@ -433,8 +435,8 @@ TEST_F(ImageBuilderTest, CommandsRunAsTheFileSays) {
   EXPECT_THAT(one.argv, ElementsAre("/bin/sh", "-c", "one"));
   EXPECT_EQ(one.user, "0");
   EXPECT_EQ(one.directory, "/");
-  EXPECT_EQ(one.environment, (std::map<std::string, std::string>{
-                                 {"A", "1"}, {"B", "1"}, {"C", "x"}, {"PATH", "/bin"}}));
+  EXPECT_EQ(one.environment, (std::map<std::string, std::string>{{"A", "1"}}));
+  EXPECT_EQ(store_.environments[0], (nlohmann::json{"PATH=/bin", "B=1", "C=x"}));
   EXPECT_EQ(one.comment, "RUN one");
   EXPECT_THAT(store_.commands[1].argv, ElementsAre("two", "$B"));
   EXPECT_EQ(store_.commands[1].user, "me");

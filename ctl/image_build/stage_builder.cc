@@ -131,6 +131,9 @@ Status StageBuilder::Run(const Instruction& instruction) {
     ODY_RETURN_IF_ERROR(empty.Finish());
     ODY_RETURN_IF_ERROR(ImportLayer(file.get(), "FROM scratch"));
   }
+  // With the variables of ENV, which are the image's and no request of a policy.
+  const ImageParts::Files files = state_.parts.Encode();
+  ODY_ASSIGN_OR_RETURN(state_.image, made_->Import(files.manifest, files.config, nullptr));
   command.image = state_.image;
   command.user = state_.parts.User().empty() ? "0" : state_.parts.User();
   command.directory = Directory();

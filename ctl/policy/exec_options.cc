@@ -113,6 +113,11 @@ void SetModes(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
   }
 }
 
+void SetImage(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
+  if (options.Has("image")) sandbox->image = {.reference = options.Text("image")};
+  if (options.Has("image-user")) sandbox->image.user = options.Text("image-user");
+}
+
 Status AddReach(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
   for (const std::string& place : options.All("reach")) {
     const std::string option = "--reach " + place;
@@ -278,6 +283,15 @@ std::vector<OptionSpec> AccessOptionSpecs() {
        .value_name = "NAME",
        .help = "a program, by name or path, with all it loads; with --tools explicit",
        .repeatable = true},
+      {.name = "image",
+       .kind = ValueKind::kText,
+       .value_name = "NAME",
+       .help =
+           "the root directory is this image (`odyssey-ctl image list`), not the host's programs"},
+      {.name = "image-user",
+       .kind = ValueKind::kText,
+       .value_name = "USER[:GROUP]",
+       .help = "of the image, by name or number; default: the image's own"},
       {.name = "network",
        .kind = ValueKind::kChoice,
        .value_name = "WHICH",
@@ -307,6 +321,21 @@ std::vector<OptionSpec> AccessOptionSpecs() {
        .value_name = "NAME[=VALUE]",
        .help = "a variable of the command; without a value, the one here",
        .repeatable = true},
+  };
+}
+
+// As odek has them, over its files and variables.
+std::vector<OptionSpec> OdekOptionSpecs() {
+  const auto text = [](std::string_view name, std::string_view value, std::string_view help) {
+    return OptionSpec{.name = name, .kind = ValueKind::kText, .value_name = value, .help = help};
+  };
+  return {
+      text("sandbox-image", "NAME", "odek's, over sandbox_image of its files"),
+      text("sandbox-network", "WHICH", "odek's: none or bridge"),
+      {.name = "sandbox-readonly", .help = "odek's: the workspace is read-only"},
+      text("sandbox-memory", "SIZE", "odek's, such as 512m"),
+      text("sandbox-cpus", "N", "odek's, such as 0.5"),
+      text("sandbox-user", "USER[:GROUP]", "odek's"),
   };
 }
 
@@ -344,7 +373,8 @@ void NoteOption(const ParsedOptions& options, std::string_view option, const std
 void NoteOptions(const ParsedOptions& options, dialect::Origins* origins) {
   static constexpr std::pair<const char*, const char*> kFields[] = {
       {"mode", "mode"},         {"network", "network"},        {"landlock", "landlock"},
-      {"tools", "executables"}, {"tools", "executables_mode"}, {"workspace", "workspace"}};
+      {"tools", "executables"}, {"tools", "executables_mode"}, {"workspace", "workspace"},
+      {"image", "image"},       {"image-user", "image.user"}};
   for (const auto& [option, field] : kFields) NoteOption(options, option, field, origins);
   for (const policy::LimitKey* key : LimitsWithOption()) {
     const bool asked = key->option.carrier == policy::Carrier::kLimits;
@@ -371,6 +401,30 @@ void ForgetSecretsOfOptions(const ParsedOptions& options,
                  secrets->end());
 }
 
+constexpr std::string_view kOdekFlags[] = {"sandbox-image",  "sandbox-network", "sandbox-readonly",
+                                           "sandbox-memory", "sandbox-cpus",    "sandbox-user"};
+
+// odek's flags, by the keys of its configuration.
+std::map<std::string, std::string> ReadOdekFlags(const ParsedOptions& options) {
+  std::map<std::string, std::string> flags;
+  for (const std::string_view flag : kOdekFlags) {
+    if (!options.Has(flag)) continue;
+    std::string key(flag);
+    std::replace(key.begin(), key.end(), '-', '_');
+    flags[key] = flag == "sandbox-readonly" ? "true" : options.Text(flag);
+  }
+  return flags;
+}
+
+Status CheckOdekFlags(const ParsedOptions& options, const std::optional<dialect::Policy>& policy) {
+  for (const std::string_view flag : kOdekFlags) {
+    if (!options.Has(flag) || (policy && policy->dialect == dialect::Dialect::kOdek)) continue;
+    return InvalidArgument("--" + std::string(flag) +
+                           ": only with --policy and a configuration of odek's");
+  }
+  return OkStatus();
+}
+
 // `policy_name` is where the file was found.
 Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs,
                         std::string* policy_name, ExecOptions* out) {
@@ -386,6 +440,7 @@ Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs,
   dialect::PolicyContext context = MakePolicyContext(cwd.name, inputs.environment, inputs.places);
   out->policy_file = options.Text("policy");
   context.judges_secrets = true;  // the supervisor is asked
+  context.odek_flags = ReadOdekFlags(options);
   if (inputs.home) context.home = *inputs.home;
   dialect::Problems problems;
   Result<dialect::Policy> policy =
@@ -491,6 +546,7 @@ void SetLimitsOf(const ParsedOptions& options, policy::SandboxRequest* sandbox) 
 std::vector<OptionSpec> ExecOptionSpecs() {
   std::vector<OptionSpec> specs = AccessOptionSpecs();
   for (OptionSpec& spec : LimitOptionSpecs()) specs.push_back(std::move(spec));
+  for (OptionSpec& spec : OdekOptionSpecs()) specs.push_back(std::move(spec));
   for (OptionSpec& spec : CellOptionSpecs()) specs.push_back(std::move(spec));
   return specs;
 }
@@ -499,9 +555,11 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   ExecOptions out;
   std::string policy_name;
   ODY_RETURN_IF_ERROR(ReadPolicyOption(options, inputs, &policy_name, &out));
+  ODY_RETURN_IF_ERROR(CheckOdekFlags(options, out.policy));
   if (out.policy) ForgetSecretsOfOptions(options, &out.policy->secrets);
   NoteOptions(options, &out.origins);
   SetModes(options, &out.sandbox);
+  SetImage(options, &out.sandbox);
   ODY_RETURN_IF_ERROR(AddReach(options, &out.sandbox));
   ODY_RETURN_IF_ERROR(SetExecutables(options, inputs, &out));
   SetLimitsOf(options, &out.sandbox);

@@ -167,6 +167,11 @@ std::vector<std::string> Lines(const std::vector<Status>& excess, const dialect:
   return lines;
 }
 
+std::string TextOf(const policy::ImageRoot& image) {
+  if (image.reference.empty()) return "none";
+  return image.reference + (image.user.empty() ? "" : ", user " + image.user);
+}
+
 Result<Difference> CompareLocated(const policy::SandboxRequest& first,
                                   const dialect::Origins& first_origins,
                                   const policy::SandboxRequest& second,
@@ -177,9 +182,14 @@ Result<Difference> CompareLocated(const policy::SandboxRequest& first,
     a.egress.clear();
     b.egress.clear();
   }
-  return Difference{.only_first = Lines(lattice::Excess(a, b), first_origins),
-                    .only_second = Lines(lattice::Excess(b, a), second_origins),
-                    .undecided = {}};
+  Difference out{.only_first = Lines(lattice::Excess(a, b), first_origins),
+                 .only_second = Lines(lattice::Excess(b, a), second_origins),
+                 .undecided = {}};
+  if (TextOf(first.image) != TextOf(second.image)) {
+    out.undecided.push_back("image: " + TextOf(first.image) + "; the other " +
+                            TextOf(second.image));
+  }
+  return out;
 }
 
 // All that it says, in one line.

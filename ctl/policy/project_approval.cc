@@ -67,6 +67,15 @@ void AddChangedValues(const dialect::Policy& policy, std::vector<std::string>* a
   }
 }
 
+// Other programs than the user's own choice: no right, but what the commands are.
+void AddImage(const dialect::Policy& policy, std::vector<std::string>* added) {
+  const std::string& image = policy.request.image.reference;
+  if (image.empty() || image == policy.project->without.image.reference) return;
+  const Status changed =
+      Refused(Code::kPermissionDenied, "image", image, "another image than your own");
+  added->push_back(policy.origins.Locate(changed).message());
+}
+
 std::string ReadAnswer() {
   std::string line;
   char c = '\0';
@@ -117,6 +126,7 @@ Result<std::optional<ProjectAsk>> AskOf(const dialect::Policy& policy, uid_t use
       ask.added.push_back(policy.origins.Locate(more).message());
     }
     AddChangedValues(policy, &ask.added);
+    AddImage(policy, &ask.added);
   }
   if (build != nullptr) {
     ask.directory = build->directory;

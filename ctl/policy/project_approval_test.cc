@@ -57,6 +57,9 @@ TEST(ProjectApprovalTest, WhatItAddsIsToBeApproved) {
   EXPECT_EQ(Added("{\"sandbox_env\": {\"A\": \"hunter2\"}}"),
             Lines{"odek.json:1: sandbox_env.A: A"});
   EXPECT_EQ(Added("{\"sandbox_memory\": \"64g\"}").size(), 1u);
+  EXPECT_EQ(Added("{\"sandbox_image\": \"x:1\"}"),
+            Lines{"odek.json:1: sandbox_image: x:1: another image than your own"});
+  EXPECT_EQ(Added("{\"sandbox_image\": \"x:1\"}", Host("{\"sandbox_image\": \"x:1\"}")), Lines());
   EXPECT_EQ(Added("{\"sandbox_env\": {\"A\": \"z\"}}", Host("{\"sandbox_env\": {\"A\": \"x\"}}")),
             Lines{"odek.json:1: sandbox_env.A: A: another value than your own"});
   EXPECT_EQ(

@@ -57,7 +57,9 @@ Result<compile::Compiled> CompileSeen(policy::SandboxRequest request, const Ques
   for (const auto& [path, place] : question.seen) facts.places[path] = place.kind;
   const ceiling::Owner& owner = under.asker.owner;
   ODY_ASSIGN_OR_RETURN(const compile::FoundExecutables found, FindFor(request, host.finder));
-  ODY_ASSIGN_OR_RETURN(compile::Compiled compiled, CompileFor(request, owner, facts, found));
+  ODY_ASSIGN_OR_RETURN(const compile::FoundImage image,
+                       FindImageFor(request, owner.uid, host.find_image));
+  ODY_ASSIGN_OR_RETURN(compile::Compiled compiled, CompileFor(request, owner, facts, found, image));
   if (compiled.unconfined) return compiled;
   ODY_ASSIGN_OR_RETURN(const auto outright,
                        ceiling::GrantedOutright(under.ceiling, request, under.asker));
@@ -136,17 +138,26 @@ CeilingText DescribeCeiling(const std::string& directory, const ceiling::Ceiling
 
 Result<compile::FoundExecutables> FindFor(const policy::SandboxRequest& request,
                                           executables::Finder* finder) {
-  if (policy::IsDanger(request)) return compile::FoundExecutables();
+  const bool has_image = !request.image.reference.empty();
+  if (policy::IsDanger(request) || has_image) return compile::FoundExecutables();
   return finder->Find(compile::SystemExecutables(request));
 }
 
 Result<compile::Compiled> CompileFor(const policy::SandboxRequest& request,
                                      const ceiling::Owner& owner, const compile::HostFacts& facts,
-                                     const compile::FoundExecutables& found) {
+                                     const compile::FoundExecutables& found,
+                                     const compile::FoundImage& image) {
   if (policy::IsDanger(request)) {
     return compile::CompileDanger(request, {owner.uid, owner.name, owner.home}, facts.check);
   }
-  return compile::Compile(request, facts, found);
+  return compile::Compile(request, facts, found, image);
+}
+
+Result<compile::FoundImage> FindImageFor(const policy::SandboxRequest& request, uint32_t owner_uid,
+                                         const compile::FindImage& find) {
+  if (request.image.reference.empty()) return compile::FoundImage();
+  if (find) return find(request.image, owner_uid);
+  return compile::FoundImage{.digest = "not looked up", .layers = {"0"}};
 }
 
 Answer Decide(const Question& question, const Under& under, const Host& host) {

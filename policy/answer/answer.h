@@ -59,7 +59,8 @@ struct Under {
 struct Host {
   const compile::HostFacts& facts;
   executables::Finder* finder;
-  explain::ReadLink read_link;  // of links that are not in Question::links
+  explain::ReadLink read_link;              // of links that are not in Question::links
+  compile::FindImage find_image = nullptr;  // none: there is every image
 };
 
 // kInvalid: what is wrong with the request for every user.
@@ -115,7 +116,12 @@ Result<compile::FoundExecutables> FindFor(const policy::SandboxRequest& request,
 // What an admitted request becomes for its owner, before ceiling::SetOwners.
 Result<compile::Compiled> CompileFor(const policy::SandboxRequest& request,
                                      const ceiling::Owner& owner, const compile::HostFacts& facts,
-                                     const compile::FoundExecutables& found);
+                                     const compile::FoundExecutables& found,
+                                     const compile::FoundImage& image);
+
+// The image that the request names, for a cell of `owner_uid`; an empty one if it names none.
+Result<compile::FoundImage> FindImageFor(const policy::SandboxRequest& request, uint32_t owner_uid,
+                                         const compile::FindImage& find);
 
 }  // namespace odyssey::answer
 

@@ -10,6 +10,7 @@
 #include "policy/compile/environment.h"
 #include "policy/compile/executables.h"
 #include "policy/compile/guards.h"
+#include "policy/compile/image_root.h"
 #include "policy/compile/landlock.h"
 #include "policy/compile/limits.h"
 #include "policy/compile/mounts.h"
@@ -249,11 +250,13 @@ Status CheckEndpoints(const egress::NetworkPolicy& policy) {
 }
 
 Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts,
-                         const FoundExecutables& found) {
+                         const FoundExecutables& found, const FoundImage& image) {
+  const bool has_image = !request.image.reference.empty();
   // In the other modes they are in the system's trees.
   const bool named = request.executables_mode == ExecutablesMode::kExplicit;
   const FoundExecutables programs = named ? found : FoundExecutables();
-  ODY_RETURN_IF_ERROR(CheckHost(facts));
+  ODY_RETURN_IF_ERROR(CheckImage(request, facts.enforcement));
+  if (!has_image) ODY_RETURN_IF_ERROR(CheckHost(facts));
   ODY_RETURN_IF_ERROR(CheckOffered(request, facts.enforcement));
   ODY_RETURN_IF_ERROR(CheckExecutables(request, found));
   ODY_RETURN_IF_ERROR(CheckUser(request.user));
@@ -266,10 +269,15 @@ Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts,
   Compiled out;
   ODY_ASSIGN_OR_RETURN(out.limits, EffectiveLimits(request.limits, facts.check));
   out.base_env = BaseEnvironment(request.network);
+  if (has_image) out.base_env = ImageEnvironment(out.base_env, image);
   FillPlan(request, &out);
   ExplainChoices(request, &out);
   AddCommonRules(request, &out);
-  AddSystem(request, facts, &out);
+  if (has_image) {
+    AddImage(request, image, facts, &out);
+  } else {
+    AddSystem(request, facts, &out);
+  }
   AddVisibleLimits(facts, &out);
   AddTrees(request, mounts, &out);
   ODY_RETURN_IF_ERROR(AddExecutables(request, programs, &out));

@@ -10,6 +10,7 @@
 
 #include "common/base/status.h"
 #include "policy/compile/found_executables.h"
+#include "policy/compile/found_image.h"
 #include "policy/model/request.h"
 #include "policy/plan/cell_configure.h"
 #include "policy/plan/landlock_rights.h"
@@ -73,9 +74,10 @@ struct Compiled {
 // what is allowed; NOT_FOUND likewise for a place that is not there; FAILED_PRECONDITION if the
 // host lacks what every cell needs. What it returns passes plan::CheckPlan.
 //
-// `found`: what policy/executables says of SystemExecutables(request).
+// `found`: what policy/executables says of SystemExecutables(request). `image`: what the store says
+// of its image, if it has one.
 Result<Compiled> Compile(const policy::SandboxRequest& request, const HostFacts& facts,
-                         const FoundExecutables& found = {});
+                         const FoundExecutables& found = {}, const FoundImage& image = {});
 
 // What odyssey-egress does not do is FAILED_PRECONDITION, so that none of it is taken for granted;
 // a policy without an endpoint is INVALID_ARGUMENT.

@@ -236,24 +236,28 @@ uint32_t UserOf(const policy::SandboxRequest& request) {
   return request.user == 0 ? plan::kCellUser : request.user;
 }
 
-void AddSystem(const policy::SandboxRequest& request, const HostFacts& facts, Compiled* out) {
+void AddOwnConfiguration(const policy::SandboxRequest& request, const HostFacts& facts,
+                         Compiled* out) {
   for (const SystemEntry& found : facts.system) {
-    if (found.path == kResolver) {
-      AddResolver(request, found, out);
-    } else {
-      AddSystemTree(request, found, facts, out);
-    }
+    if (found.path == kResolver) AddResolver(request, found, out);
   }
-
   auto& entries = out->plan.entries;
-  entries.push_back(File("/etc/passwd", Passwd(UserOf(request))));
-  entries.push_back(File("/etc/group", Group(UserOf(request))));
   entries.push_back(File("/etc/hosts", kHosts));
   entries.push_back(File("/etc/hostname", "cell\n"));
-  entries.push_back(File("/etc/nsswitch.conf", kNameServices));
   if (request.network != policy::Network::kFull) entries.push_back(File(kResolver, kCellResolver));
   entries.push_back(File(cell::kEmptyFile, ""));
   entries.push_back({.kind = EntryKind::kDirectory, .target = cell::kEmptyDirectory});
+}
+
+void AddSystem(const policy::SandboxRequest& request, const HostFacts& facts, Compiled* out) {
+  for (const SystemEntry& found : facts.system) {
+    if (found.path != kResolver) AddSystemTree(request, found, facts, out);
+  }
+  auto& entries = out->plan.entries;
+  entries.push_back(File("/etc/passwd", Passwd(UserOf(request))));
+  entries.push_back(File("/etc/group", Group(UserOf(request))));
+  entries.push_back(File("/etc/nsswitch.conf", kNameServices));
+  AddOwnConfiguration(request, facts, out);
   out->explanation.push_back(
       "/etc: generated users, groups and hosts; no machine-id, shadow or host name");
 }
@@ -266,6 +270,7 @@ void AddTrees(const policy::SandboxRequest& request, const std::vector<policy::M
            .size_bytes = out->limits.tmp_bytes},
           request, "in memory", out);
   out->confinement.tool_roots.push_back({.path = "/tmp"});
+  const bool image = !request.image.reference.empty();
   const bool below = std::any_of(mounts.begin(), mounts.end(), [](const policy::Mount& m) {
     return plan::IsWithin(m.target, kVarTmp);
   });
@@ -276,11 +281,11 @@ void AddTrees(const policy::SandboxRequest& request, const std::vector<policy::M
              .size_bytes = out->limits.tmp_bytes},
             request, "in memory: mounts lie below it", out);
     out->confinement.tool_roots.push_back({.path = kVarTmp});
-  } else {
+  } else if (!image) {
     out->plan.entries.push_back(
         {.kind = EntryKind::kSymlink, .target = kVarTmp, .source = "../tmp"});
   }
-  out->plan.entries.push_back({.kind = EntryKind::kDirectory, .target = "/run"});
+  if (!image) out->plan.entries.push_back({.kind = EntryKind::kDirectory, .target = "/run"});
 
   // What lies in a workspace on the host needs no directory for mount points.
   const bool mirrored = std::any_of(mounts.begin(), mounts.end(), [&](const policy::Mount& m) {

@@ -13,6 +13,10 @@ namespace odyssey::compile {
 // The uid and gid of the cell's commands, as they see it.
 uint32_t UserOf(const policy::SandboxRequest& request);
 
+// Appends the files of /etc that every cell has of its own, and what covers files of /proc.
+void AddOwnConfiguration(const policy::SandboxRequest& request, const HostFacts& facts,
+                         Compiled* out);
+
 // Appends the entries of the host's programs and of a small, generated /etc; explains what it
 // leaves out.
 void AddSystem(const policy::SandboxRequest& request, const HostFacts& facts, Compiled* out);

@@ -2,8 +2,12 @@
 #define ODYSSEY_POLICY_COMPILE_FOUND_IMAGE_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
+
+#include "common/base/status.h"
+#include "policy/model/request.h"
 
 namespace odyssey::compile {
 
@@ -15,6 +19,10 @@ struct FoundImage {
   std::vector<std::string> env;     // of its configuration, "NAME=value"
   friend bool operator==(const FoundImage&, const FoundImage&) = default;
 };
+
+// Looks it up for a cell of this owner. NOT_FOUND, INVALID_ARGUMENT: names the field `image`.
+using FindImage =
+    std::function<Result<FoundImage>(const policy::ImageRoot& image, uint32_t owner_uid)>;
 
 }  // namespace odyssey::compile
 

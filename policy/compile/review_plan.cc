@@ -36,7 +36,9 @@ plan::Plan Empty(const plan::Plan& cell) {
   plan::Plan out;
   out.program = plan::Program::kReview;
   out.cell_tree = cell.cell_tree;
+  out.ids = cell.ids;
   out.user = cell.user;
+  out.group = cell.group;
   out.memory_bytes = kMemoryBytes;
   out.cpu_millis = kCpuMillis;
   out.pids = kPids;

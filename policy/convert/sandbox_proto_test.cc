@@ -32,7 +32,8 @@ SandboxRequest EverythingSet() {
           .protection = Protection::kNone,
           .deny = {"**/.env"},
           .landlock = Landlock::kBestEffort,
-          .user = 1234};
+          .user = 1234,
+          .image = {.reference = "debian:12", .user = "www-data", .build = true}};
 }
 
 TEST(SandboxProtoTest, EveryFieldSurvives) {

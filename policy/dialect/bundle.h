@@ -49,6 +49,7 @@ struct SandboxSpec {
   std::vector<std::string> deny;  // patterns of names in a host tree
   policy::Landlock landlock = policy::Landlock::kHardRequirement;
   uint32_t user = 0;  // inside; 0: the supervisor's default
+  policy::ImageRoot image;
   policy::Writes writes = policy::Writes::kDirect;
   // Of what becomes a field of the request by itself; and of "exec[0]", "read_mounts[0]",
   // "write_mounts[0]".

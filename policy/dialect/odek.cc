@@ -1,11 +1,17 @@
 #include "policy/dialect/odek.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace odyssey::dialect::odek {
 namespace {
 
 constexpr char kEnvironmentFile[] = "environment";
+constexpr char kSandboxKey[] = "sandbox";
+constexpr char kReadonlyKey[] = "sandbox_readonly";
+constexpr char kImageKey[] = "sandbox_image";
+constexpr char kNetworkKey[] = "sandbox_network";
+constexpr char kUserKey[] = "sandbox_user";
 
 std::optional<Word> ReadWord(MapReader* map, std::string_view name) {
   std::optional<Text> text = map->String(name);
@@ -64,7 +70,7 @@ std::optional<bool> ParseBool(const std::string& text) {
   return std::nullopt;
 }
 
-std::optional<Flag> FlagOf(const std::optional<Word>& word, const Source& source) {
+std::optional<Flag> ToFlag(const std::optional<Word>& word, const Source& source) {
   if (!word) return std::nullopt;
   const std::optional<bool> value = ParseBool(word->value);
   if (value) return Flag{*value, word->place};
@@ -79,6 +85,30 @@ std::string VariableOf(std::string_view name) {
   for (const char c : name) {
     out += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   }
+  return out;
+}
+
+// What a layer that has no file says of a key.
+using WordFinder = std::function<std::optional<Word>(std::string_view key)>;
+
+Config ReadWords(const WordFinder& find, const Source& source) {
+  Config out;
+  out.sandbox = ToFlag(find(kSandboxKey), source);
+  out.readonly = ToFlag(find(kReadonlyKey), source);
+  out.image = find(kImageKey);
+  out.network = find(kNetworkKey);
+  for (size_t i = 0; i < policy::kLimitCount; ++i) {
+    const std::string_view name = policy::kLimitKeys[i].foreign.odek.name;
+    if (name != policy::kNone) out.limits[i] = find(name);
+  }
+  out.user = find(kUserKey);
+  return out;
+}
+
+// "--sandbox-image".
+std::string FlagOf(std::string_view key) {
+  std::string out = "--";
+  for (const char c : key) out += c == '_' ? '-' : c;
   return out;
 }
 
@@ -107,15 +137,15 @@ Config ReadConfig(const Node& document, const Source& source) {
   Config out;
   MapReader map(&source, &document, "");
   if (!map.present()) return out;
-  out.sandbox = ReadFlag(&map, "sandbox");
-  out.readonly = ReadFlag(&map, "sandbox_readonly");
-  out.image = ReadWord(&map, "sandbox_image");
-  out.network = ReadWord(&map, "sandbox_network");
+  out.sandbox = ReadFlag(&map, kSandboxKey);
+  out.readonly = ReadFlag(&map, kReadonlyKey);
+  out.image = ReadWord(&map, kImageKey);
+  out.network = ReadWord(&map, kNetworkKey);
   for (size_t i = 0; i < policy::kLimitCount; ++i) {
     const std::string_view name = policy::kLimitKeys[i].foreign.odek.name;
     if (name != policy::kNone) out.limits[i] = ReadWord(&map, name);
   }
-  out.user = ReadWord(&map, "sandbox_user");
+  out.user = ReadWord(&map, kUserKey);
   ReadEnv(&map, &out);
   ReadVolumes(&map, &out);
   for (const Key& key : document.keys) {
@@ -129,24 +159,24 @@ Config ReadConfig(const Node& document, const Source& source) {
 
 Config ReadEnvironment(const PolicyContext& context, const Source& source,
                        std::vector<std::string>* read) {
-  const auto word = [&](const std::string& name) -> std::optional<Word> {
+  const WordFinder find = [&](std::string_view key) -> std::optional<Word> {
+    const std::string name = VariableOf(key);
     std::optional<std::string> value = context.Variable(name);
     if (!value || value->empty()) return std::nullopt;
     read->push_back(name);
     const std::string written = *value;
     return Word{*std::move(value), {kEnvironmentFile, 0, name, written}};
   };
-  Config out;
-  out.sandbox = FlagOf(word("ODEK_SANDBOX"), source);
-  out.readonly = FlagOf(word("ODEK_SANDBOX_READONLY"), source);
-  out.image = word("ODEK_SANDBOX_IMAGE");
-  out.network = word("ODEK_SANDBOX_NETWORK");
-  for (size_t i = 0; i < policy::kLimitCount; ++i) {
-    const std::string_view name = policy::kLimitKeys[i].foreign.odek.name;
-    if (name != policy::kNone) out.limits[i] = word(VariableOf(name));
-  }
-  out.user = word("ODEK_SANDBOX_USER");
-  return out;
+  return ReadWords(find, source);
+}
+
+Config ReadFlags(const PolicyContext& context, const Source& source) {
+  const WordFinder find = [&](std::string_view key) -> std::optional<Word> {
+    const auto found = context.odek_flags.find(std::string(key));
+    if (found == context.odek_flags.end() || found->second.empty()) return std::nullopt;
+    return Word{found->second, {"", 0, FlagOf(key), found->second}};
+  };
+  return ReadWords(find, source);
 }
 
 Config Merge(const Config& lower, const Config& upper, Origin origin, const Source& source) {

@@ -16,8 +16,8 @@
 
 namespace odyssey::dialect::odek {
 
-// The user's own file, the project's (which may not weaken it), and the environment.
-enum class Origin { kUser, kProject, kEnvironment };
+// The user's own file, the project's (which may not weaken it), the environment, and flags.
+enum class Origin { kUser, kProject, kEnvironment, kFlags };
 
 struct Flag {
   bool value = false;
@@ -44,10 +44,12 @@ struct Config {
 
 Config ReadConfig(const Node& document, const Source& source);
 
-// ODEK_SANDBOX and ODEK_SANDBOX_*; env and volumes come from files only. `read` is given the names
-// of those that are there.
+// ODEK_SANDBOX and ODEK_SANDBOX_*; env and volumes come from files only. `read` is given the names of those that are there.
 Config ReadEnvironment(const PolicyContext& context, const Source& source,
                        std::vector<std::string>* read);
+
+// PolicyContext::odek_flags, which outrank the rest.
+Config ReadFlags(const PolicyContext& context, const Source& source);
 
 // `source`, for problems of a value that was said elsewhere.
 Source At(const Source& source, const Place& place);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "policy/ceiling/ceiling.h"
@@ -23,16 +24,28 @@ void Warn(const Place& place, const Source& source, std::string why) {
   At(source, place).Warn(place.line, place.key, std::move(why));
 }
 
-void AddImage(const Config& config, const Source& source, const PolicyContext& context) {
+constexpr char kUserRule[] =
+    "must be a uid that is not root's, alone or with the same number as group, such as `1000:1000`";
+
+// With an image its users count, and root is one of them.
+void AddImage(const Config& config, const Source& source, const PolicyContext& context,
+              policy::SandboxRequest* request) {
   if (config.image) {
-    Refuse(*config.image, source,
-           "a cell has no image: its programs are the host's; leave sandbox_image out");
+    request->image.reference = config.image->value;
+    if (config.user) request->image.user = config.user->value;
+    return;
+  }
+  if (config.user) {
+    request->user = ParseUser(config.user->value).value_or(0);
+    if (request->user == 0) Refuse(*config.user, source, kUserRule);
   }
   const bool dockerfile = context.look && !context.client_cwd.empty() &&
                           context.Look(JoinPath(context.client_cwd, kDockerfile)).exists;
   if (dockerfile) {
-    source.Warn(0, "sandbox_image",
-                "Dockerfile.odek is not built: a cell's programs are the host's");
+    source.Warn(
+        0, "sandbox_image",
+        "Dockerfile.odek: exec builds it and runs in its image; elsewhere a cell's programs are "
+        "the host's");
   }
 }
 
@@ -59,7 +72,18 @@ void AddLimits(const Config& config, policy::SandboxRequest* request) {
     const std::optional<Word>& word = config.limits[i];
     if (word) key.set(&request->limits, ParseLimit(key, word->value).value_or(0));
   }
-  if (config.user) request->user = ParseUser(config.user->value).value_or(0);
+}
+
+// "USER[:GROUP]", whoever it is.
+bool IsUserText(const std::string& text) {
+  const size_t colon = text.find(':');
+  const auto names_one = [](const std::string& part) {
+    return !part.empty() && std::all_of(part.begin(), part.end(), [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+    });
+  };
+  return names_one(text.substr(0, colon)) &&
+         (colon == std::string::npos || names_one(text.substr(colon + 1)));
 }
 
 bool IsVariableName(const std::string& name) {
@@ -127,8 +151,10 @@ void AddVolumes(const Config& config, const Source& source, const PolicyContext&
 }
 
 void NoteOrigins(const Config& config, Origins* origins) {
-  const std::pair<const char*, const std::optional<Word>&> words[] = {{"network", config.network},
-                                                                      {"user", config.user}};
+  const std::pair<const char*, const std::optional<Word>&> words[] = {
+      {"network", config.network},
+      {"image", config.image},
+      {config.image ? "image.user" : "user", config.user}};
   for (const auto& [field, word] : words) {
     if (word) origins->Add(field, word->place);
   }
@@ -149,10 +175,8 @@ void CheckValues(const Config& layer, const Source& source) {
       Refuse(*word, source, "must be " + std::string(key.foreign.odek.rule));
     }
   }
-  if (layer.user && !ParseUser(layer.user->value)) {
-    Refuse(*layer.user, source,
-           "must be a uid that is not root's, alone or with the same number as group, such as "
-           "`1000:1000`");
+  if (layer.user && !IsUserText(layer.user->value)) {
+    Refuse(*layer.user, source, "must be `USER` or `USER:GROUP`, each a name or a number");
   }
   if (!layer.env) return;
   for (const auto& [name, word] : *layer.env) {
@@ -178,7 +202,7 @@ void AddRequest(const Config& config, const Source& source, const PolicyContext&
   const bool readonly = config.readonly && config.readonly->value;
   request.mode = readonly ? policy::Mode::kReadOnly : policy::Mode::kWorkspaceWrite;
   request.workspace = context.client_cwd;
-  AddImage(config, source, context);
+  AddImage(config, source, context, &request);
   request.network = NetworkOf(config, source);
   if (request.network == policy::Network::kEgress) {
     request.egress = egress::PublicPolicy(config.network->place.key);

@@ -156,6 +156,29 @@ TEST(OdekTest, TheEnvironmentIsOverTheProjectAndThatOverTheUser) {
       Read(project, host).problems.rfind("/home/u/.odek/config.json:2: sandbox_cpus: must", 0), 0u);
 }
 
+TEST(OdekTest, FlagsAreOverTheEnvironment) {
+  FakePolicyHost host = Host();
+  host.environment = {{"ODEK_SANDBOX_CPUS", "3"}, {"ODEK_SANDBOX_IMAGE", "env:1"}};
+  host.odek_flags = {{"sandbox_cpus", "4"},        {"sandbox_memory", "1g"},
+                     {"sandbox_readonly", "true"}, {"sandbox_network", "bridge"},
+                     {"sandbox_image", "flag:1"},  {"sandbox_user", "node"}};
+  const PolicyReading reading =
+      Read(R"({"sandbox_memory": "2g", "sandbox_image": "project:1"})", host);
+  ASSERT_EQ(reading.problems, "");
+  const policy::SandboxRequest& request = reading.policy->request;
+  EXPECT_EQ(request.limits.cpu_millis, 4000u);
+  EXPECT_EQ(request.limits.memory_bytes, uint64_t{1} << 30);
+  EXPECT_EQ(request.mode, policy::Mode::kReadOnly);
+  EXPECT_TRUE(IsPublic(request.egress));
+  EXPECT_EQ(request.image.reference, "flag:1");
+  EXPECT_EQ(request.image.user, "node");
+
+  host.odek_flags = {{"sandbox_cpus", "many"}};
+  EXPECT_EQ(Read("{}", host).problems,
+            "--sandbox-cpus: must be a number of cores such as `0.5` or `2`, from `0.01` to "
+            "`1024`: `many`");
+}
+
 TEST(OdekTest, AnEmptyTextIsNotSaid) {
   const std::string all =
       R"({"sandbox_memory": "128m", "sandbox_cpus": "2", "sandbox_network": "bridge",
@@ -179,14 +202,17 @@ TEST(OdekTest, AnEmptyTextIsNotSaid) {
   EXPECT_EQ(Read(none, host).policy->request, expected);
 }
 
-TEST(OdekTest, ACellHasNoImage) {
-  EXPECT_EQ(Read("{\"sandbox_image\": \"node:20\"}").problems,
-            "odek.json:1: sandbox_image: a cell has no image: its programs are the host's; leave "
-            "sandbox_image out: `node:20`");
+TEST(OdekTest, TheImageIsTheRootAndHasUsersOfItsOwn) {
+  const PolicyReading reading =
+      Read("{\"sandbox_image\": \"node:20\", \"sandbox_user\": \"root:node\"}");
+  EXPECT_EQ(reading.problems, "");
+  const policy::ImageRoot image = {.reference = "node:20", .user = "root:node"};
+  EXPECT_EQ(reading.policy->request.image, image);
+  EXPECT_EQ(reading.policy->request.user, 0u);
   EXPECT_EQ(Read("{\"sandbox_image\": \"\"}").problems, "");
   EXPECT_EQ(Read("{}", FakePolicyHost()).warnings,
-            "odek.json: sandbox_image: Dockerfile.odek is not built: a cell's programs are the "
-            "host's");
+            "odek.json: sandbox_image: Dockerfile.odek: exec builds it and runs in its image; "
+            "elsewhere a cell's programs are the host's");
 }
 
 TEST(OdekTest, VolumesOfTheProjectAreMounts) {
@@ -311,7 +337,7 @@ TEST(OdekTest, AValueThatAnotherLayerReplacesIsCheckedToo) {
   host.environment = {{"ODEK_SANDBOX_CPUS", "1"}, {"ODEK_SANDBOX_USER", "7"}};
   const PolicyReading reading = Read(
       "{\"sandbox_memory\": \"1g\", \"sandbox_env\": {},\n\"sandbox_cpus\": \"two\",\n"
-      "\"sandbox_user\": \"root\"}",
+      "\"sandbox_user\": \"root x\"}",
       host);
   EXPECT_EQ(reading.problems,
             "/home/u/.odek/config.json:1: sandbox_memory: must be a size such as `512m` or `2g`, "
@@ -320,8 +346,8 @@ TEST(OdekTest, AValueThatAnotherLayerReplacesIsCheckedToo) {
             "digits and underscores\n"
             "odek.json:2: sandbox_cpus: must be a number of cores such as `0.5` or `2`, from "
             "`0.01` to `1024`: `two`\n"
-            "odek.json:3: sandbox_user: must be a uid that is not root's, alone or with the same "
-            "number as group, such as `1000:1000`: `root`");
+            "odek.json:3: sandbox_user: must be `USER` or `USER:GROUP`, each a name or a number: "
+            "`root x`");
 }
 
 std::optional<uint64_t> ParseMemory(const std::string& text) {

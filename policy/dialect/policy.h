@@ -54,6 +54,8 @@ struct PolicyContext {
   // The caller judges Policy::secrets: the reader refuses none of them.
   bool judges_secrets = false;
   std::function<std::optional<std::string>(const std::string& name)> environment;
+  // What odek's flags say, by key: "sandbox_image" of `--sandbox-image`.
+  std::map<std::string, std::string> odek_flags;
   std::function<PathFacts(const std::string& path)> look;            // `path` is absolute
   std::function<Result<std::string>(const std::string& path)> read;  // NOT_FOUND: no such file
   DirectoryOpener open;  // the directory of a bundle; not set: by its name

@@ -144,12 +144,14 @@ odek::Config ReadOdekUser(const PolicyContext& context, const Source& source, Po
 // What the request is without the project's file. Problems of the other layers are reported by what
 // reads them with it.
 policy::SandboxRequest RequestWithout(const odek::Config& user, const odek::Config& environment,
-                                      const Source& source, const PolicyContext& context) {
+                                      const odek::Config& flags, const Source& source,
+                                      const PolicyContext& context) {
   Problems dropped;
   const Source quiet{.file = source.file, .problems = &dropped};
   Policy policy;
-  odek::AddRequest(odek::Merge(user, environment, odek::Origin::kEnvironment, quiet), quiet,
-                   context, &policy);
+  const odek::Config config = odek::Merge(user, environment, odek::Origin::kEnvironment, quiet);
+  odek::AddRequest(odek::Merge(config, flags, odek::Origin::kFlags, quiet), quiet, context,
+                   &policy);
   return policy.request;
 }
 
@@ -160,18 +162,20 @@ void ReadOdek(const Node& document, const Source& source, const PolicyContext& c
   const odek::Config user = is_user ? odek::Config() : ReadOdekUser(context, source, out);
   const odek::Config file = odek::ReadConfig(document, source);
   const odek::Config environment = odek::ReadEnvironment(context, source, &out->also_read);
-  for (const odek::Config* layer : {&user, &file, &environment}) {
+  const odek::Config flags = odek::ReadFlags(context, source);
+  for (const odek::Config* layer : {&user, &file, &environment, &flags}) {
     odek::CheckValues(*layer, source);
   }
   odek::Config config = odek::Merge({}, user, odek::Origin::kUser, source);
   if (!is_user) {
     out->project = {.directory = context.client_cwd,
-                    .without = RequestWithout(config, environment, source, context),
+                    .without = RequestWithout(config, environment, flags, source, context),
                     .digest = {}};
   }
   config =
       odek::Merge(config, file, is_user ? odek::Origin::kUser : odek::Origin::kProject, source);
   config = odek::Merge(config, environment, odek::Origin::kEnvironment, source);
+  config = odek::Merge(config, flags, odek::Origin::kFlags, source);
   odek::AddRequest(config, source, context, out);
 }
 

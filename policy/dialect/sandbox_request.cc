@@ -155,6 +155,7 @@ Conversion Convert(const SandboxSpec& sandbox, const RequestContext& context) {
   request.deny = sandbox.deny;
   request.landlock = sandbox.landlock;
   request.user = sandbox.user;
+  request.image = sandbox.image;
   if (sandbox.writes == policy::Writes::kReview) ReviewAllWrites(&request);
   return out;
 }

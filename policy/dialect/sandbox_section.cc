@@ -240,9 +240,26 @@ std::vector<Text> ReadProtect(MapReader* sandbox) {
   return paths;
 }
 
+// "NAME", or a map of the name and the user.
+policy::ImageRoot ReadImage(MapReader* sandbox) {
+  policy::ImageRoot image;
+  if (!sandbox->present()) return image;
+  const Node* node = Find(*sandbox->node(), "image");
+  if (node == nullptr || node->kind != NodeKind::kMap) {
+    image.reference = sandbox->String("image").value_or(Text{}).value;
+    return image;
+  }
+  MapReader map = sandbox->Map("image");
+  image.reference = map.String("name", Need::kRequired).value_or(Text{}).value;
+  image.user = map.String("user").value_or(Text{}).value;
+  map.Finish();
+  return image;
+}
+
 // What the format does not have: keys of ours.
 void ReadExtensions(MapReader* sandbox, SandboxSpec* spec) {
-  for (const char* name : {"protect", "deny", "protection", "landlock", "user", "writes"}) {
+  for (const char* name :
+       {"protect", "deny", "protection", "landlock", "user", "writes", "image"}) {
     sandbox->Note(name, name, &spec->origins);
   }
   spec->protect = Noted(*sandbox, ReadProtect(sandbox), "protect", &spec->origins);
@@ -261,6 +278,7 @@ void ReadExtensions(MapReader* sandbox, SandboxSpec* spec) {
       spec->writes);
   spec->user = static_cast<uint32_t>(
       sandbox->Whole("user", 0, 1, kMaxUser, "a cell's user is a number, and never root's"));
+  spec->image = ReadImage(sandbox);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ constexpr const char* kSystemTrees[] = {"/usr", "/opt",   "/bin",   "/sbin",
 const Lacks& LacksOf() {
   static const Lacks lacks = {
       .programs = {Effect::kWeaker, "bwrap tells no programs apart: all of the system's run"},
+      .image = kNoImage,
       .no_exec = {Effect::kWeaker, "bwrap has no noexec for a bind"},
       .workspace = {Effect::kStricter, "it is in memory, and gone when the command ends"},
       .files = {Effect::kWeaker, "bwrap tells no files of a directory apart"},

@@ -9,6 +9,7 @@ constexpr std::string_view kNoBounds = "Codex bounds no resources";
 const Lacks& LacksOf() {
   static const Lacks lacks = {
       .programs = {Effect::kWeaker, "every program of the host runs"},
+      .image = kNoImage,
       .no_exec = {Effect::kWeaker, "every program of the host runs"},
       .places = {Effect::kDifferent, "Codex moves no files: it is where the host has it"},
       .workspace = {Effect::kDifferent, "it is the directory in which Codex starts"},

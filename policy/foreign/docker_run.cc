@@ -56,10 +56,11 @@ std::string Volume(const Place& place) {
 
 Result<Written> WriteDockerRun(const policy::SandboxRequest& request, const Variables& secrets) {
   const policy::Limits limits = policy::WithDefaults(request.limits);
-  std::string text =
-      "#!/bin/sh\n# usage: IMAGE=… sh FILE; then docker exec -w /workspace \"$NAME\" COMMAND\n"
-      "exec docker run --rm --detach --name \"${NAME:-odyssey-cell}\" \\\n"
-      "  --cap-drop ALL --security-opt no-new-privileges \\\n  --network none \\\n";
+  const std::string& image = request.image.reference;
+  std::string text = "#!/bin/sh\n# usage: " + std::string(image.empty() ? "IMAGE=… " : "") +
+                     "sh FILE; then docker exec -w /workspace \"$NAME\" COMMAND\n"
+                     "exec docker run --rm --detach --name \"${NAME:-odyssey-cell}\" \\\n"
+                     "  --cap-drop ALL --security-opt no-new-privileges \\\n  --network none \\\n";
   const std::vector<Place> places = PlacesOf(request);
   for (const Place& place : places) ODY_RETURN_IF_ERROR(CheckVolume(place));
   const std::string size = limits.tmp_bytes > 0 ? ",size=" + std::to_string(limits.tmp_bytes) : "";
@@ -69,8 +70,10 @@ Result<Written> WriteDockerRun(const policy::SandboxRequest& request, const Vari
   text += "  --tmpfs /tmp:noexec" + size + " \\\n";
   text += "  --memory " + std::to_string(limits.memory_bytes) + " \\\n";
   text += "  --cpus " + Cores(limits.cpu_millis) + " \\\n";
-  text +=
-      "  --user " + std::to_string(request.user == 0 ? plan::kCellUser : request.user) + " \\\n";
+  const std::string user = image.empty()
+                               ? std::to_string(request.user == 0 ? plan::kCellUser : request.user)
+                               : request.image.user;
+  if (!user.empty()) text += "  --user " + ShellWord(user) + " \\\n";
   text += "  --pids-limit " + std::to_string(limits.pids) + " --read-only \\\n";
   const auto bound = [&](std::string_view name, uint64_t value) {
     if (value > 0)
@@ -87,7 +90,8 @@ Result<Written> WriteDockerRun(const policy::SandboxRequest& request, const Vari
   for (size_t i = request.workspace.empty() ? 0 : 1; i < places.size(); ++i) {
     text += Volume(places[i]);
   }
-  text += "  \"${IMAGE:?the image to run}\" sleep infinity\n";
+  text += "  " + (image.empty() ? "\"${IMAGE:?the image to run}\"" : ShellWord(image)) +
+          " sleep infinity\n";
   return Written{.text = std::move(text), .comment = "#", .gaps = GapsOf(request, LacksOf())};
 }
 

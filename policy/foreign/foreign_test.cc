@@ -106,6 +106,20 @@ exec docker run --rm --detach --name "${NAME:-odyssey-cell}" \
 )");
 }
 
+TEST(ForeignTest, AnImageIsDockersOwnAndElsewhereALine) {
+  const policy::SandboxRequest request = {.image = {.reference = "node:20", .user = "node"}};
+  const Written docker = *Write(request, {}, System::kDockerRun);
+  EXPECT_NE(docker.text.find("  --user node \\\n"), std::string::npos) << docker.text;
+  EXPECT_NE(docker.text.find("\n  node:20 sleep infinity\n"), std::string::npos) << docker.text;
+  const auto says = [](const Written& written) {
+    return std::any_of(written.gaps.begin(), written.gaps.end(),
+                       [](const Gap& gap) { return gap.item == "image node:20"; });
+  };
+  EXPECT_FALSE(says(docker));
+  EXPECT_TRUE(says(*Write(request, {}, System::kBwrap)));
+  EXPECT_TRUE(says(*Write(request, {}, System::kCodex)));
+}
+
 TEST(ForeignTest, AVolumeOfDockerHasNoColon) {
   policy::SandboxRequest request = Project();
   request.mounts[0].source = "/srv/a:rw";

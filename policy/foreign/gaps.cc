@@ -86,6 +86,9 @@ std::vector<Gap> GapsOf(const SandboxRequest& request, const Lacks& lacks) {
   Gaps gaps;
   gaps.Add(lacks.reads, "only what is mounted can be read");
   gaps.Add(lacks.programs, ProgramsText(request));
+  if (!request.image.reference.empty()) {
+    gaps.Add(lacks.image, "image " + request.image.reference);
+  }
   if (request.workspace.empty()) {
     gaps.Add(lacks.workspace, "a workspace of the cell's own");
   } else {
@@ -105,7 +108,8 @@ std::vector<Gap> GapsOf(const SandboxRequest& request, const Lacks& lacks) {
   AddNetwork(request, lacks, &gaps);
   for (const auto& [name, value] : request.env) gaps.Add(lacks.variables, "env " + name);
   const uint32_t user = request.user == 0 ? plan::kCellUser : request.user;
-  gaps.Add(lacks.user, "user " + std::to_string(user));
+  const bool of_image = !request.image.reference.empty();
+  gaps.Add(lacks.user, "user " + (of_image ? request.image.user : std::to_string(user)));
   const policy::Limits limits = policy::WithDefaults(request.limits);
   for (const policy::LimitKey& key : policy::kLimitKeys) {
     const auto lack = lacks.limits.find(key.name);

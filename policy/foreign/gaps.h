@@ -20,6 +20,7 @@ struct Lack {
 
 struct Lacks {
   Lack programs;                            // executables_mode and executables
+  Lack image;                               // another root than the host's
   Lack no_exec;                             // programs in mounts
   Lack places;                              // a mount under another name than the host's
   Lack workspace;                           // one of the cell's own, which is kept
@@ -36,6 +37,9 @@ struct Lacks {
   Lack confinement;                         // what every cell has
   std::map<std::string_view, Lack> limits;  // by the name in policy_keys.h
 };
+
+// Lacks::image where the programs are the host's.
+inline constexpr Lack kNoImage = {Effect::kDifferent, "the programs are those of the host"};
 
 // Of the size of /tmp, where that is the host's.
 inline constexpr Lack kNoTmp = {Effect::kStricter, "there is no /tmp of its own: none"};

@@ -10,6 +10,7 @@ constexpr std::string_view kNoBounds = "an OpenShell policy bounds no resources"
 const Lacks& LacksOf() {
   static const Lacks lacks = {
       .programs = {Effect::kDifferent, "the programs are the image's, and all of them run"},
+      .image = {Effect::kDifferent, "OpenShell is told of its image where the sandbox is made"},
       .no_exec = {Effect::kWeaker, "its paths are read and executed"},
       .places = {Effect::kDifferent, "its paths are the same inside: it is where the host has it"},
       .workspace = {Effect::kDifferent, "it is the image's working directory"},

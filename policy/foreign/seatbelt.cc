@@ -37,6 +37,7 @@ constexpr std::string_view kBase = R"((version 1)
 const Lacks& LacksOf() {
   static const Lacks lacks = {
       .programs = {Effect::kWeaker, "all of the system's programs run"},
+      .image = kNoImage,
       .places = {Effect::kDifferent, "Seatbelt moves no files: it is where the host has it"},
       .workspace = {Effect::kDifferent, "name a directory as the workspace of the policy"},
       .files = {Effect::kWeaker, "they are of the file tools, not of the kernel"},

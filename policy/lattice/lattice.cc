@@ -146,6 +146,8 @@ SandboxRequest ToRequest(const Rights& rights, const egress::NetworkPolicy& endp
   out.deny = {rights.deny.begin(), rights.deny.end()};
   out.landlock = rights.landlock;
   out.user = child.user;
+  out.image = child.image;
+  out.image.build = rights.build && !child.image.reference.empty();
   if (rights.mode == Mode::kDangerFullAccess) {
     // Everything is given: what the child lists only says where it works.
     out.workspace = child.workspace;
@@ -166,6 +168,10 @@ Result<SandboxRequest> Narrow(const SandboxRequest& parent, const SandboxRequest
   ODY_ASSIGN_OR_RETURN(const Rights asked, RightsOf(child));
   const bool any_host = asked.network == policy::Network::kFull;
   SandboxRequest out = ToRequest(Meet(from, asked), any_host ? parent.egress : child.egress, child);
+  // Which programs there are is no right, and a child that names no image has its parent's.
+  if (out.image.reference.empty() && !parent.image.reference.empty() && out.user == 0) {
+    out.image = {.reference = parent.image.reference, .user = parent.image.user};
+  }
   // No right, and so not in Rights: what neither asks for, the two together do not either.
   for (const policy::LimitKey& key : policy::kLimitKeys) {
     const bool said = AsksFor(parent, key) || AsksFor(child, key);

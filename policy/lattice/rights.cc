@@ -186,6 +186,7 @@ void GiveEverything(Rights* rights) {
                     .key = "mode"}};
   rights->protection = Protection::kNone;
   rights->landlock = Landlock::kBestEffort;
+  rights->build = true;
 }
 
 // Egress without endpoints is none.
@@ -284,6 +285,7 @@ void ExcessOfChoices(const Rights& child, const Rights& parent, Refusals* out) {
   }
   if (child.protection > parent.protection) add("protection", "none", "default");
   if (child.landlock > parent.landlock) add("landlock", "best_effort", "hard_requirement");
+  if (child.build && !parent.build) add("image.build", "true", "false");
   if (!child.ephemeral && parent.ephemeral) add("ephemeral", "false", "true");
 }
 
@@ -351,6 +353,7 @@ Result<Rights> RightsOf(const SandboxRequest& request) {
   rights.protection = request.protection;
   rights.deny = {request.deny.begin(), request.deny.end()};
   rights.landlock = request.landlock;
+  rights.build = request.image.build;
   ODY_RETURN_IF_ERROR(AddTrees(request, &rights));
   AddHeld(request, &rights);
   ODY_RETURN_IF_ERROR(AddExecutables(request, &rights));
@@ -380,6 +383,7 @@ Rights Meet(const Rights& first, const Rights& second) {
   out.held = first.held;
   out.held.insert(second.held.begin(), second.held.end());
   out.landlock = std::min(first.landlock, second.landlock);
+  out.build = first.build && second.build;
 
   for (const Tree& a : first.trees) {
     for (const Tree& b : second.trees) {

@@ -17,7 +17,7 @@
 //   trees         each lies in one of the other's: below its source, with no access, execution,
 //                 suffix or size beyond it
 //   env, limits   names are a subset; no limit is higher, nor one of egress' network_budget
-//   protect, deny, held, protection, landlock, ephemeral
+//   protect, deny, held, protection, landlock, ephemeral, build
 //                 nothing that the other keeps back is given
 //
 // `protect` and `deny` are relative to the root of each tree, so a tree that begins further down
@@ -69,6 +69,7 @@ struct Rights {
   std::set<std::string> deny;
   std::set<std::string> held;  // host paths inside writable trees that are read-only there
   policy::Landlock landlock = policy::Landlock::kHardRequirement;
+  bool build = false;  // of an image
   friend bool operator==(const Rights&, const Rights&) = default;
 };
 

@@ -27,6 +27,7 @@ inline constexpr char kEmptyDirectory[] = "/.proc/empty";
 inline constexpr uint8_t kRead = 1;
 inline constexpr uint8_t kWrite = 2;
 inline constexpr uint8_t kExecute = 4;
+inline constexpr uint8_t kIfThere = 8;  // no error if it is not
 
 struct LandlockRule {
   std::string path;
@@ -54,13 +55,15 @@ struct Guard {
 
 // How every command of the cell is confined, beyond its namespaces.
 struct Configure {
-  std::vector<LandlockRule> rules;   // a path that does not exist in the cell is an error
+  std::vector<LandlockRule> rules;   // a path that is not in the cell is an error, but for kIfThere
   std::vector<ToolRoot> tool_roots;  // beside the workspace and the cell's own directories
   std::vector<Guard> guards;
   bool own_network = true;   // false: it is the host's
   uint32_t max_sockets = 0;  // of the own network, by all commands together (kernel_memory.h)
   bool denies_write_exec =
       false;  // what was written is not executed, where the kernel can (PR_SET_MDWE)
+  // Root's commands keep the capabilities of plan::Plan::build.
+  bool build = false;
   uint32_t landlock_abi = 1;  // an older kernel is an error; 0: without Landlock if need be
   friend bool operator==(const Configure&, const Configure&) = default;
 };
@@ -91,6 +94,7 @@ void VisitFields(auto& v, Configure& m) {
   v.Bool("own_network", m.own_network);
   v.U32("max_sockets", m.max_sockets);
   v.Bool("denies_write_exec", m.denies_write_exec);
+  v.Bool("build", m.build);
   v.U32("landlock_abi", m.landlock_abi);
 }
 

@@ -344,5 +344,54 @@ TEST(PlanCheckTest, APartNeedsAHostTreeAroundItAndNoSource) {
   EXPECT_EQ(CheckWithPart(with_source).code(), Code::kInvalidArgument);
 }
 
+Plan ImagePlan() {
+  Plan plan = GoodPlan();
+  plan.entries = {{.kind = EntryKind::kFile, .target = "/etc/hosts", .source = ""},
+                  {.kind = EntryKind::kPart, .target = "/usr", .executable = true}};
+  plan.ids = Ids::kRange;
+  plan.user = plan.group = 0;
+  plan.layers = {"0a", "ff"};
+  return plan;
+}
+
+Status CheckImage(const std::function<void(Plan*)>& change) {
+  Plan plan = ImagePlan();
+  change(&plan);
+  return CheckPlan(plan, Context());
+}
+
+TEST(PlanCheckTest, AnImageIsARootOfACellWithARange) {
+  EXPECT_EQ(CheckPlan(ImagePlan(), Context()).ToString(), "OK");
+  EXPECT_FALSE(CheckImage([](Plan* plan) { plan->ids = Ids::kOne; }).ok());
+  EXPECT_FALSE(CheckImage([](Plan* plan) { plan->user = kRangeIds; }).ok());
+  EXPECT_FALSE(CheckImage([](Plan* plan) { plan->group = kRangeIds; }).ok());
+  EXPECT_FALSE(CheckImage([](Plan* plan) {
+                 plan->layers.clear();
+                 plan->entries.clear();
+                 plan->ids = Ids::kOne;
+               }).ok())
+      << "user 0 without a range is root of the host";
+}
+
+TEST(PlanCheckTest, ALayerIsNamedByItsDigest) {
+  for (const char* name : {"", "..", "a/b", "AB", "g0"}) {
+    EXPECT_FALSE(CheckImage([&](Plan* plan) { plan->layers = {name}; }).ok()) << name;
+  }
+}
+
+TEST(PlanCheckTest, APartOfAnImageIsReadOnly) {
+  EXPECT_FALSE(CheckImage([](Plan* plan) { plan->entries[1].access = Access::kReadWrite; }).ok());
+}
+
+TEST(PlanCheckTest, ALayerCellAloneWritesToALayer) {
+  const auto write = [](Plan* plan) { plan->cell_tree = "images/0a"; };
+  EXPECT_FALSE(CheckImage(write).ok());
+  EXPECT_TRUE(CheckImage([&](Plan* plan) {
+                write(plan);
+                plan->program = Program::kLayer;
+              }).ok());
+  EXPECT_FALSE(CheckImage([](Plan* plan) { plan->program = Program::kLayer; }).ok());
+}
+
 }  // namespace
 }  // namespace odyssey::plan

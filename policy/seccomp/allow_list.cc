@@ -102,6 +102,13 @@ void AddProcesses(std::vector<ArgumentRule>* rules) {
 
 }  // namespace
 
+const std::vector<Group>& AllowedToBuilds() {
+  static const std::vector<Group> groups = {{"set-id modes",
+                                             {"chmod", "fchmod", "fchmodat", "fchmodat2", "creat",
+                                              "mkdir", "mkdirat", "open", "openat"}}};
+  return groups;
+}
+
 const std::vector<Group>& AllowedCalls() {
   static const std::vector<Group> groups = {
       {"read and write what is open",

@@ -38,6 +38,7 @@ Result<std::string> HeaderText() {
   ODY_ASSIGN_OR_RETURN(const std::string notifying, BuildFilter({.kind = FilterKind::kNotifying}));
   ODY_ASSIGN_OR_RETURN(const std::string connects,
                        BuildFilter({.kind = FilterKind::kNotifyingOfConnects}));
+  ODY_ASSIGN_OR_RETURN(const std::string build, BuildFilter({.kind = FilterKind::kBuild}));
   ODY_ASSIGN_OR_RETURN(const std::string init, BuildFilter({.kind = FilterKind::kInit}));
   return kTop +
          ("// For what runs in a cell without a listener.\n" +
@@ -46,6 +47,7 @@ Result<std::string> HeaderText() {
           ArrayText("kNotifyingFilter", notifying)) +
          ("// The same, and connect(2), where the cell has no network.\n" +
           ArrayText("kNotifyingOfConnectsFilter", connects)) +
+         ("// The same for slots that build an image.\n" + ArrayText("kBuildFilter", build)) +
          ("// For cell-init itself, which still mounts and makes namespaces.\n" +
           ArrayText("kInitFilter", init)) +
          kBottom;

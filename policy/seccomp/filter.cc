@@ -82,8 +82,12 @@ Status AddArguments(const Context& context, uint32_t action,
   return OkStatus();
 }
 
+bool NotifiesOfConnects(FilterKind kind) {
+  return kind == FilterKind::kNotifyingOfConnects || kind == FilterKind::kBuild;
+}
+
 bool Notifies(FilterKind kind) {
-  return kind == FilterKind::kNotifying || kind == FilterKind::kNotifyingOfConnects;
+  return kind == FilterKind::kNotifying || NotifiesOfConnects(kind);
 }
 
 Status AddRules(const Context& context, FilterKind kind) {
@@ -91,14 +95,18 @@ Status AddRules(const Context& context, FilterKind kind) {
     case FilterKind::kCommand:
     case FilterKind::kNotifying:
     case FilterKind::kNotifyingOfConnects:
+    case FilterKind::kBuild:
       ODY_RETURN_IF_ERROR(AddGroups(context, SCMP_ACT_ALLOW, AllowedCalls()));
       ODY_RETURN_IF_ERROR(AddNumbered(context, SCMP_ACT_ALLOW, AllowedNewCalls()));
       ODY_RETURN_IF_ERROR(AddArguments(context, SCMP_ACT_ALLOW, AllowedWithArguments()));
+      if (kind == FilterKind::kBuild) {
+        ODY_RETURN_IF_ERROR(AddGroups(context, SCMP_ACT_ALLOW, AllowedToBuilds()));
+      }
       if (kind == FilterKind::kCommand) {
         ODY_RETURN_IF_ERROR(AddArguments(context, SCMP_ACT_ALLOW, AllowedUnlessNotified()));
       }
       ODY_RETURN_IF_ERROR(AddArguments(context, SCMP_ACT_ALLOW,
-                                       kind == FilterKind::kNotifyingOfConnects
+                                       NotifiesOfConnects(kind)
                                            ? std::vector<ArgumentRule>{SendWithoutAddress()}
                                            : ConnectingCalls()));
       return AddGroups(context, SCMP_ACT_ERRNO(ENOSYS), SaidToBeUnknown());

@@ -25,6 +25,9 @@ enum class FilterKind {
   // kNotifying that notifies also of connect(2), and of sendto(2) with an address. For slots of a
   // cell without a network: ADR 0041.
   kNotifyingOfConnects,
+  // kNotifyingOfConnects that allows set-id modes, which packages have: for slots of a cell that
+  // builds an image and writes to no directory of the host (ADR 0007).
+  kBuild,
   // cell-init itself, which must still nest namespaces and mount: a deny list. Filters are
   // inherited, so it denies only what kCommand denies too; and its answer outranks a listener's, so
   // what it denies is denied whatever a listener answers, and is not notified.

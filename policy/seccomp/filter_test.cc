@@ -335,6 +335,19 @@ TEST(SeccompFilterTest, LeavesNoSetIdFileBehind) {
   ExpectCases(cases);
 }
 
+TEST(SeccompFilterTest, ABuildMakesSetIdFilesOfPackages) {
+  for (const uint64_t mode : {04755, 02755, 0644}) {
+    EXPECT_EQ(Ask(Build(), SYS_fchmod, {0, mode}).action, kAllow);
+    EXPECT_EQ(Ask(Build(), SYS_chmod, {0, mode}).action, kAllow);
+    EXPECT_EQ(Ask(Build(), SYS_openat, {0, 0, O_CREAT | O_WRONLY, mode}).action, kAllow);
+    EXPECT_EQ(Ask(Build(), SYS_mkdirat, {0, 0, mode}).action, kAllow);
+  }
+  for (int number = 0; number < 512; ++number) {
+    const auto other = Ask(NotifyingOfConnects(), number).action;
+    EXPECT_EQ(Ask(Build(), number).action, other) << number;
+  }
+}
+
 TEST(SeccompFilterTest, MakesNoDeviceNodes) {
   std::vector<Case> cases;
   for (const uint64_t type : {S_IFBLK, S_IFCHR, S_IFDIR, S_IFLNK}) {
@@ -461,6 +474,7 @@ TEST(SeccompFilterTest, GeneratesTheHeaderFromTheSameRules) {
   EXPECT_TRUE(bytes(kCommandFilter) == bytes(Command()));
   EXPECT_TRUE(bytes(kNotifyingFilter) == bytes(Notifying()));
   EXPECT_TRUE(bytes(kNotifyingOfConnectsFilter) == bytes(NotifyingOfConnects()));
+  EXPECT_TRUE(bytes(kBuildFilter) == bytes(Build()));
   EXPECT_TRUE(bytes(kInitFilter) == bytes(Init()));
 }
 

@@ -49,6 +49,8 @@ const std::vector<NumberedCall>& AllowedNewCalls();
 const std::vector<ArgumentRule>& AllowedWithArguments();
 // kCommand: allowed, and kNotifying: notified.
 const std::vector<ArgumentRule>& AllowedUnlessNotified();
+// kBuild: allowed beside that, whatever the mode.
+const std::vector<Group>& AllowedToBuilds();
 // Those that give an address: allowed but by kNotifyingOfConnects, which allows sendto(2) only
 // without one.
 const std::vector<ArgumentRule>& ConnectingCalls();

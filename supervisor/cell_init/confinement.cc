@@ -56,6 +56,7 @@ uint64_t RightsOf(uint8_t rights, uint32_t abi) {
 
 Status AddRule(int ruleset, uint32_t abi, const cell::LandlockRule& rule) {
   UniqueFd fd(open(rule.path.c_str(), O_PATH | O_CLOEXEC));
+  if (!fd && errno == ENOENT && (rule.rights & cell::kIfThere) != 0) return OkStatus();
   if (!fd) return ErrnoStatus(errno, "open " + rule.path);
   struct stat info;
   if (fstat(fd.get(), &info) != 0) return ErrnoStatus(errno, "stat " + rule.path);
@@ -110,6 +111,7 @@ Result<Confinement> Confinement::Build(const cell::Configure& configure, uint32_
   confinement.own_network_ = configure.own_network;
   confinement.max_sockets_ = configure.max_sockets;
   confinement.denies_write_exec_ = configure.denies_write_exec;
+  confinement.build_ = configure.build;
   if (abi == 0) return confinement;
   confinement.abi_ = abi;
   ODY_ASSIGN_OR_RETURN(confinement.ruleset_, CreateRuleset(abi, configure.own_network));
@@ -125,18 +127,19 @@ Status Confinement::AddRules(const std::vector<cell::LandlockRule>& rules) {
   return OkStatus();
 }
 
-Status Confinement::DropCapabilities() {
+Status Confinement::DropCapabilities(uint32_t commands, uint32_t own) {
   for (int capability = 0;; ++capability) {
     const int present = prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
     if (present < 0) break;  // past the kernel's last one
-    if (present == 1 && prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) {
+    const bool kept = capability < 32 && (commands >> capability & 1) != 0;
+    if (present == 1 && !kept && prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) {
       return ErrnoStatus(errno, "drop capability from the bounding set");
     }
   }
   // The ambient set goes with them: it holds only what is permitted and inheritable.
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct none[2]{};
-  if (syscall(SYS_capset, &header, none) != 0) return ErrnoStatus(errno, "drop capabilities");
+  __user_cap_data_struct sets[2]{{.effective = own, .permitted = own, .inheritable = 0}};
+  if (syscall(SYS_capset, &header, sets) != 0) return ErrnoStatus(errno, "drop capabilities");
   return OkStatus();
 }
 
@@ -156,13 +159,14 @@ Status EnterCommandFilter() {
   return LoadFilter(kCommandFilter) == 0 ? OkStatus() : ErrnoStatus(errno, "load seccomp filter");
 }
 
-Result<UniqueFd> EnterNotifyingFilter(bool of_connects) {
+Result<UniqueFd> EnterNotifyingFilter(bool of_connects, bool build) {
   if (KnowsNotifications()) {
     // Once a call is notified, no signal but a deadly one takes its caller away from the answer.
     constexpr unsigned kFlags =
         SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
-    UniqueFd listener(of_connects ? LoadFilter(kNotifyingOfConnectsFilter, kFlags)
-                                  : LoadFilter(kNotifyingFilter, kFlags));
+    UniqueFd listener(build         ? LoadFilter(kBuildFilter, kFlags)
+                      : of_connects ? LoadFilter(kNotifyingOfConnectsFilter, kFlags)
+                                    : LoadFilter(kNotifyingFilter, kFlags));
     if (listener) {
       AnswerAtOnce(listener.get());
       return listener;

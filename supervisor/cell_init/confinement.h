@@ -28,8 +28,9 @@ class Confinement final {
   Status AddRules(const std::vector<cell::LandlockRule>& rules);
 
   // Empties every capability set, the bounding set included. The caller has CAP_SETPCAP in the
-  // cell's user namespace, or nothing to lose.
-  static Status DropCapabilities();
+  // cell's user namespace, or nothing to lose. Masks of what is left, of capabilities below 32: in
+  // the bounding set, for what root executes, and to the caller.
+  static Status DropCapabilities(uint32_t commands = 0, uint32_t own = 0);
 
   // Landlock for good; nothing where `configure` lets the cell run without.
   Status EnterLandlock() const;
@@ -40,6 +41,7 @@ class Confinement final {
 
   const std::vector<cell::ToolRoot>& tool_roots() const { return tool_roots_; }
   bool own_network() const { return own_network_; }
+  bool build() const { return build_; }
   uint32_t max_sockets() const { return max_sockets_; }
 
  private:
@@ -47,6 +49,7 @@ class Confinement final {
   uint32_t abi_ = 0;  // of the ruleset
   std::vector<cell::ToolRoot> tool_roots_;
   bool own_network_ = true;
+  bool build_ = false;
   uint32_t max_sockets_ = 0;
   bool denies_write_exec_ = false;
 };
@@ -59,9 +62,10 @@ Status EnterInitFilter();
 
 // The filter of a slot: that of EnterCommandFilter, but a refused call waits for an answer on the
 // descriptor that comes back (close-on-exec), in this process too; with `of_connects` connect(2)
-// and sendto(2) with an address do as well. Without a descriptor the filter answers by itself: the
-// kernel has no user notification, or a filter outside of the cell has the listener already.
-Result<UniqueFd> EnterNotifyingFilter(bool of_connects = false);
+// and sendto(2) with an address do as well; with `build` also that, and set-id modes are allowed.
+// Without a descriptor the filter answers by itself: the kernel has no user notification, or a
+// filter outside of the cell has the listener already.
+Result<UniqueFd> EnterNotifyingFilter(bool of_connects = false, bool build = false);
 
 }  // namespace odyssey::cell_init
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -39,15 +40,24 @@ constexpr const char* kCovered[] = {
     "modules",    "sched_debug", "scsi",    "softirqs",      "swaps",     "sysrq-trigger",
     "timer_list"};
 
+// Of commands that build an image (plan::Plan::build); and what the slot needs beside them, to look
+// at such a command, which may be another user's, and answer its calls.
+constexpr uint32_t kOfBuild = 1U << CAP_CHOWN | 1U << CAP_DAC_OVERRIDE | 1U << CAP_FOWNER |
+                              1U << CAP_FSETID | 1U << CAP_KILL | 1U << CAP_SETGID |
+                              1U << CAP_SETUID;
+constexpr uint32_t kOfAnswers = 1U << CAP_SYS_PTRACE;
+
 // Together two seconds.
 constexpr int kForkTries = 200;
 constexpr int kForkPauseMs = 10;
 
 constexpr size_t kMaxProcessFile = 4096;  // of /proc/PID
 
-// A /proc that shows this slot's processes only.
+// A /proc that shows this slot's processes only. Read-only: of an image's root, Landlock lets write
+// what the kernel lets root of the cell.
 Status MountProc() {
-  const int mounted = mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr);
+  constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
+  const int mounted = mount("proc", "/proc", "proc", kFlags, nullptr);
   return mounted == 0 ? OkStatus() : ErrnoStatus(errno, "mount /proc");
 }
 
@@ -258,8 +268,9 @@ class SlotInit final {
   pid_t command_ = -1;
 };
 
-Status EnterFilter(bool of_connects, UniqueFd* listener) {
-  ODY_ASSIGN_OR_RETURN(*listener, EnterNotifyingFilter(of_connects));
+Status EnterFilter(const Confinement& confinement, UniqueFd* listener) {
+  ODY_ASSIGN_OR_RETURN(*listener,
+                       EnterNotifyingFilter(confinement.own_network(), confinement.build()));
   return OkStatus();
 }
 
@@ -276,9 +287,12 @@ Status GiveMounts(int to) {
   // While its tables can be opened.
   KernelMemory memory({confinement.own_network(), confinement.max_sockets()}, place.connections);
   if (status.ok()) status = CoverProc();
-  if (status.ok()) status = Confinement::DropCapabilities();
+  if (status.ok()) {
+    status = confinement.build() ? Confinement::DropCapabilities(kOfBuild, kOfBuild | kOfAnswers)
+                                 : Confinement::DropCapabilities();
+  }
   UniqueFd listener;
-  if (status.ok()) status = EnterFilter(confinement.own_network(), &listener);
+  if (status.ok()) status = EnterFilter(confinement, &listener);
   if (!status.ok()) {
     (void)SendMessage(exec.get(), cell::Encode(cell::ExecError{.status = status}));
     _exit(1);

@@ -66,7 +66,7 @@ Result<uint32_t> CellTable::FreeSlot() const {
 Result<CellTable::Spare> CellTable::MakeSpare() {
   Spare spare;
   if (!paths_.rootless && !paths_.unmapped_map) {
-    ODY_ASSIGN_OR_RETURN(paths_.unmapped_map, MakeMappingNamespace(kUnmappedId, kUnmappedId, 0));
+    ODY_ASSIGN_OR_RETURN(paths_.unmapped_map, MakeMappingNamespace(kUnmappedId, kUnmappedId, 0, 0));
   }
   ODY_ASSIGN_OR_RETURN(spare.slot, FreeSlot());
   const std::string group = GroupOf(spare.slot);
@@ -106,6 +106,7 @@ Result<CellTable::Started> CellTable::Start(const plan::Plan& plan) {
   if (!spare_) {
     ODY_ASSIGN_OR_RETURN(spare_, MakeSpare());
   }
+  ODY_ASSIGN_OR_RETURN(const CellIds ids, IdsOf(plan, UidOf(spare_->slot), paths_));
   Status launched =
       cgroups_->SetLimits(GroupOf(spare_->slot), {plan.memory_bytes, plan.cpu_millis, plan.pids});
   if (launched.ok()) launched = spare_->launcher.Launch(plan, ends.second.get());
@@ -117,11 +118,11 @@ Result<CellTable::Started> CellTable::Start(const plan::Plan& plan) {
   Cell& cell = cells_[plan.cell_id];
   cell.pid = spare_->launcher.pid();
   cell.slot = spare_->slot;
+  cell.uid = ids.uid;
   cell.messages = spare_->launcher.TakeMessages();
   cell.tree = plan.cell_tree;
   spare_.reset();
-  return Started{UidOf(cell.slot), std::move(ends.first),
-                 cgroups_->OpenFreezer(GroupOf(cell.slot))};
+  return Started{cell.uid, std::move(ends.first), cgroups_->OpenFreezer(GroupOf(cell.slot))};
 }
 
 wire::CellUsage CellTable::Usage(const std::string& cell_id) const {
@@ -169,7 +170,7 @@ bool CellTable::Finished(Cell* cell) {
   if (!cell->ending || cell->pid > 0 || cell->removal > 0) return false;
   // A process that has left its group on its way out still has the uid, which the next cell may
   // get.
-  if (!paths_.rootless && getpriority(PRIO_USER, UidOf(cell->slot)) != -1) return false;
+  if (!paths_.rootless && getpriority(PRIO_USER, cell->uid) != -1) return false;
   const std::string group = GroupOf(cell->slot);
   cgroups_->Kill(group);  // again, for what was forked while the first one ran on v1
   if (!cgroups_->Remove(group)) return false;

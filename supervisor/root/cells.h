@@ -60,6 +60,7 @@ class CellTable final {
     pid_t pid = -1;      // bubblewrap; -1 once reaped
     pid_t removal = -1;  // the child that removes the tree
     uint32_t slot = 0;   // see UidOf
+    uid_t uid = 0;       // of its commands
     UniqueFd messages;
     std::string tree;
     Status reason = Unavailable("");

@@ -52,6 +52,11 @@ std::vector<std::string> BwrapArguments(const plan::Plan& plan, bool rootless) {
       "--cap-add", "CAP_SETPCAP", "--cap-add", "CAP_NET_BIND_SERVICE", "--bind", kStagedRoot, "/",
       "--proc", "/proc", "--dev", "/dev"};
   if (plan.network == plan::Network::kNone) args.emplace_back("--unshare-net");
+  if (plan.build || plan.program == plan::Program::kLayer) {
+    for (const char* capability : {"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID",
+                                   "CAP_KILL", "CAP_SETGID", "CAP_SETUID", "CAP_SYS_PTRACE"})
+      args.insert(args.end(), {"--cap-add", capability});
+  }
   const char* const fuse = rootless ? kFuseDevice : kStagedFuseDevice;
   if (plan.fuse_device) args.insert(args.end(), {"--dev-bind", fuse, kFuseDevice});
   if (!rootless) return args;
@@ -99,12 +104,16 @@ Status BecomeCell(const LauncherOptions& options, int channel, int messages, pid
   ODY_ASSIGN_OR_RETURN(const Message message, ReceiveMessage(channel));
   if (message.fds.size() != 1) return InvalidArgument("launch: expected the cell's socket");
   ODY_ASSIGN_OR_RETURN(const plan::Plan plan, plan::DecodePlan(message.bytes));
-  if (plan.user != plan::kCellUser) {
-    ODY_ASSIGN_OR_RETURN(user_namespace, MakeCellNamespace(options.cell_uid, plan.user));
+  ODY_ASSIGN_OR_RETURN(const CellIds ids, IdsOf(plan, options.cell_uid, *options.paths));
+  if (ids.first != 0) {
+    ODY_ASSIGN_OR_RETURN(user_namespace,
+                         MakeRangeNamespace(ids.uid, 0, ids.first, plan::kRangeIds));
+  } else if (plan.user != plan::kCellUser) {
+    ODY_ASSIGN_OR_RETURN(user_namespace, MakeCellNamespace(ids.uid, plan.user));
   }
   // The host's mounts must not see the staging. Not ahead of need: a cell sees what is mounted now.
   ODY_RETURN_IF_ERROR(EnterMountNamespace());
-  ODY_RETURN_IF_ERROR(StageRoot(plan, options.cell_uid, *options.paths));
+  ODY_RETURN_IF_ERROR(StageRoot(plan, ids, *options.paths));
   const bool rootless = options.paths->rootless;
   ODY_ASSIGN_OR_RETURN(UniqueFd arguments, ArgumentsFile(BwrapArguments(plan, rootless)));
   ODY_RETURN_IF_ERROR(PlaceDescriptors(
@@ -113,7 +122,7 @@ Status BecomeCell(const LauncherOptions& options, int channel, int messages, pid
   arguments.release();
   user_namespace.release();
   // Nothing of root's survives this but the descriptors placed above.
-  ODY_RETURN_IF_ERROR(BecomeUser(options.cell_uid, parent));
+  ODY_RETURN_IF_ERROR(BecomeUser(ids.uid, ids.gid, parent));
   // Counted in the cell's own user namespace (Linux 5.14): of the whole cell.
   const rlimit pids{plan.pids, plan.pids};
   if (rootless && setrlimit(RLIMIT_NPROC, &pids) != 0) return ErrnoStatus(errno, "limit processes");

@@ -28,7 +28,7 @@ Status BecomeRpcUser(uid_t uid, pid_t parent) {
   // So that no later exec can bring a capability back.
   for (int cap = 0; CAP_IS_SUPPORTED(cap); ++cap) cap_drop_bound(cap);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return ErrnoStatus(errno, "set no_new_privs");
-  return BecomeUser(uid, parent);
+  return BecomeUser(uid, uid, parent);
 }
 
 Status BecomeRpc(const Options& options, int socket, int listener, pid_t parent) {

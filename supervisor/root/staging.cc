@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/fsuid.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -27,13 +28,27 @@ using plan::Ownership;
 // The staging tmpfs holds only directories, links and small generated files.
 constexpr char kStagingOptions[] = "size=4m,mode=0755";
 constexpr char kDevices[] = "/run/devices";
+// By plan::Program.
+constexpr const char* kPrograms[] = {"odyssey-cell-init", "odyssey-cell-review",
+                                     "odyssey-cell-layer"};
 // Of the kernel's list of allocated device numbers (misc, fuse).
 constexpr unsigned kFuse[] = {10, 229};
 
+// The range of ids of the cell uid `uid`; of the store's uid, the one that owns layers and the
+// trees of cells with a range. All lie above the uids of cells. 0: it would not fit in 32 bits.
+uint32_t RangeOf(uid_t uid, uid_t store_uid) {
+  constexpr uint64_t kAboveCells = uint64_t{1} << 24;
+  const uint64_t first = store_uid + kAboveCells + uint64_t{uid - store_uid} * plan::kRangeIds;
+  return first + plan::kRangeIds < UINT32_MAX ? static_cast<uint32_t>(first) : 0;
+}
+
 class Stager final {
  public:
-  Stager(const plan::Plan& plan, uid_t cell_uid, const StagingPaths& paths)
-      : plan_(plan), cell_uid_(cell_uid), paths_(paths) {}
+  Stager(const plan::Plan& plan, const CellIds& ids, const StagingPaths& paths)
+      : plan_(plan),
+        ids_(ids),
+        paths_(paths),
+        first_stored_(ids.first == 0 ? 0 : RangeOf(paths.store_uid, paths.store_uid)) {}
 
   Status Run() {
     for (size_t i = 0; i < plan_.entries.size(); ++i) {
@@ -45,12 +60,12 @@ class Stager final {
     for (const char* place : {"/proc", "/dev"}) {
       ODY_RETURN_IF_ERROR(staged_.Make(place, S_IFDIR).status());
     }
+    if (!plan_.layers.empty()) ODY_RETURN_IF_ERROR(MountImage());
     for (size_t i = 0; i < plan_.entries.size(); ++i) {
       if (const Status status = Place(i); !status.ok()) return status.OfItem(i);
     }
     if (plan_.fuse_device) ODY_RETURN_IF_ERROR(PlaceGuard());
-    const bool review = plan_.program == plan::Program::kReview;
-    return PlaceProgram(review ? "odyssey-cell-review" : "odyssey-cell-init", plan::kInitPath);
+    return PlaceProgram(kPrograms[static_cast<size_t>(plan_.program)], plan::kInitPath);
   }
 
  private:
@@ -67,22 +82,35 @@ class Stager final {
     return PermissionDenied("mount " + entry.source + ": it is on a kernel file system");
   }
 
-  // The cell's own tree: on disk under the store's uid, or in memory under the cell's.
+  // The cell's own tree: on disk under the store's uid, or in memory under the cell's; and the
+  // layers of its image.
   Status OpenTree() {
+    for (const std::string& name : plan_.layers) {
+      const std::string files =
+          std::string(plan::kLayersTree) + "/" + name + "/" + plan::kLayerFiles;
+      ODY_ASSIGN_OR_RETURN(layers_of_image_.emplace_back(),
+                           OpenHostPath(paths_.cells_directory + "/" + files));
+    }
     if (plan_.cell_tree.empty()) return OkStatus();
-    ODY_ASSIGN_OR_RETURN(tree_, OpenCellTree(paths_.cells_directory, plan_.cell_tree,
-                                             paths_.store_uid, plan_.disk_bytes));
+    tree_owner_ = first_stored_ == 0 ? paths_.store_uid : first_stored_ + plan_.user;
+    ODY_ASSIGN_OR_RETURN(tree_, OpenCellTree(paths_.cells_directory, plan_.cell_tree, tree_owner_,
+                                             plan_.disk_bytes));
     if (!plan_.from_tree.empty()) {
       ODY_ASSIGN_OR_RETURN(from_tree_, OpenCellTree(paths_.cells_directory, plan_.from_tree,
-                                                    paths_.store_uid, plan_.disk_bytes));
+                                                    tree_owner_, plan_.disk_bytes));
     }
-    ODY_ASSIGN_OR_RETURN(tree_map_, MapToCell(paths_.store_uid, paths_.store_uid));
+    ODY_ASSIGN_OR_RETURN(tree_map_,
+                         first_stored_ == 0 ? MapToCell(tree_owner_, tree_owner_) : MapRange());
     return OkStatus();
+  }
+
+  Result<UniqueFd> MapRange() const {
+    return MakeRangeNamespace(0, first_stored_, ids_.first, plan::kRangeIds);
   }
 
   // None if rootless: what the one uid owns is the cell's as it is.
   Result<UniqueFd> MapToCell(uid_t uid, gid_t gid) const {
-    return paths_.rootless ? UniqueFd() : MakeMappingNamespace(uid, gid, cell_uid_);
+    return paths_.rootless ? UniqueFd() : MakeMappingNamespace(uid, gid, ids_.uid, ids_.gid);
   }
 
   Status MountStaging() {
@@ -93,12 +121,13 @@ class Stager final {
     ODY_ASSIGN_OR_RETURN(staged_, MountTree::Open(kStagedRoot));
     if (!plan_.cell_tree.empty()) return OkStatus();
 
+    tree_owner_ = ids_.uid;
     ODY_ASSIGN_OR_RETURN(const UniqueFd on, layers_.Make("/tree", S_IFDIR));
     ODY_RETURN_IF_ERROR(
         MountNew("tmpfs", on.get(), TmpfsOptions(plan_.tmp_bytes, "0711"), 0, "the cell's tree"));
     ODY_ASSIGN_OR_RETURN(tree_, layers_.Make("/tree", S_IFDIR));
     for (const char* directory : kStandardDirectories) {
-      ODY_RETURN_IF_ERROR(OpenTreeDirectory(tree_.get(), directory, cell_uid_).status());
+      ODY_RETURN_IF_ERROR(OpenTreeDirectory(tree_.get(), directory, tree_owner_).status());
     }
     return OkStatus();
   }
@@ -106,13 +135,15 @@ class Stager final {
   static unsigned long NoExec(bool executable) { return executable ? 0 : MS_NOEXEC; }
 
   std::string TmpfsOptions(uint64_t bytes, const std::string& mode) const {
-    const std::string kib = std::to_string(bytes / 1024), uid = std::to_string(cell_uid_);
+    const std::string kib = std::to_string(bytes / 1024);
     // A file takes about a KiB of the kernel's memory, with nothing in it.
-    return "size=" + kib + "k,nr_inodes=" + kib + ",mode=" + mode + ",uid=" + uid + ",gid=" + uid;
+    return "size=" + kib + "k,nr_inodes=" + kib + ",mode=" + mode +
+           ",uid=" + std::to_string(ids_.uid) + ",gid=" + std::to_string(ids_.gid);
   }
 
   Status Place(size_t index) {
     const Entry& entry = plan_.entries[index];
+    if (image_ && IsOwn(entry.kind)) return OkStatus();  // MakePlaces made it
     switch (entry.kind) {
       case EntryKind::kDirectory:
         return staged_.Make(entry.target, S_IFDIR).status();
@@ -168,9 +199,8 @@ class Stager final {
   }
 
   Status PlaceCellTree(const Entry& entry) {
-    const uid_t owner = tree_map_ ? paths_.store_uid : cell_uid_;
     const UniqueFd& tree = from_tree_ && entry.access == Access::kReadOnly ? from_tree_ : tree_;
-    ODY_ASSIGN_OR_RETURN(UniqueFd source, OpenTreeDirectory(tree.get(), entry.source, owner));
+    ODY_ASSIGN_OR_RETURN(UniqueFd source, OpenTreeDirectory(tree.get(), entry.source, tree_owner_));
     return Bind(staged_, entry, source, tree_map_).status();
   }
 
@@ -206,44 +236,114 @@ class Stager final {
     return OkStatus();
   }
 
-  Result<UniqueFd> OpenChanges(const std::string& path) const {
-    return OpenTreeDirectory(tree_.get(), path, paths_.store_uid);
+  // An overlay: the directory is its lower layer, and is only read.
+  Status PlaceReviewed(const Entry& entry, const UniqueFd& source, const UniqueFd& map) {
+    ODY_RETURN_IF_ERROR(
+        OpenTreeDirectory(tree_.get(), entry.changes + "/store", tree_owner_).status());
+    ODY_ASSIGN_OR_RETURN(const std::string lower, BindLower(entry.source, source, map));
+    return MountOverlay(entry, lower, tree_owner_);
   }
 
-  // An overlay: the directory is its lower layer, and is only read; the upper one is in the cell's
-  // tree. Its marks are user.overlay.*, which a worker without privileges can read, and which no
-  // process can set through the overlay; a renamed directory is copied, so that each layer can be
-  // read without the other.
-  Status PlaceReviewed(const Entry& entry, const UniqueFd& source, const UniqueFd& map) {
-    const std::string lower = "/layers/" + std::to_string(reviewed_++), own = lower + "-own";
-    for (const char* name : {"/upper", "/work", "/store"}) {
-      ODY_RETURN_IF_ERROR(OpenChanges(entry.changes + name).status());
+  // Where overlayfs finds a lower layer of this cell.
+  Result<std::string> BindLower(const std::string& name, const UniqueFd& source,
+                                const UniqueFd& map) {
+    const std::string target = "/layers/" + std::to_string(lowers_++);
+    ODY_RETURN_IF_ERROR(Bind(layers_, {.target = target, .source = name}, source, map).status());
+    return kStagingDirectory + target;
+  }
+
+  // With its upper layer in the cell's tree, of which the top is `owner`'s. Its marks are
+  // user.overlay.*, which a worker without privileges can read, and which no process can set
+  // through the overlay; a renamed directory is copied, so that each layer can be read without the
+  // other.
+  Status MountOverlay(const Entry& entry, const std::string& lower, uid_t owner) {
+    const std::string own = "/layers/own-" + std::to_string(lowers_++);
+    for (const char* name : {"/upper", "/work"}) {
+      ODY_RETURN_IF_ERROR(OpenTreeDirectory(tree_.get(), entry.changes + name, owner).status());
     }
-    ODY_ASSIGN_OR_RETURN(const UniqueFd changes, OpenChanges(entry.changes));
-    const Entry layers[] = {{.target = lower, .source = entry.source},
-                            {.target = own, .source = own, .access = Access::kReadWrite}};
-    ODY_RETURN_IF_ERROR(Bind(layers_, layers[0], source, map).status());
-    ODY_RETURN_IF_ERROR(Bind(layers_, layers[1], changes, tree_map_).status());
+    ODY_ASSIGN_OR_RETURN(const UniqueFd changes,
+                         OpenTreeDirectory(tree_.get(), entry.changes, owner));
+    const Entry upper = {.target = own, .source = own, .access = Access::kReadWrite};
+    ODY_RETURN_IF_ERROR(Bind(layers_, upper, changes, tree_map_).status());
     ODY_ASSIGN_OR_RETURN(const UniqueFd target, staged_.Make(entry.target, S_IFDIR));
-    const std::string upper = kStagingDirectory + own;
-    const std::string options = "userxattr,redirect_dir=nofollow,metacopy=off,index=off,lowerdir=" +
-                                (kStagingDirectory + lower) + ",upperdir=" + upper +
-                                "/upper,workdir=" + upper + "/work";
+    const std::string at = kStagingDirectory + own;
+    const std::string options =
+        "userxattr,redirect_dir=nofollow,metacopy=off,index=off,lowerdir=" + lower +
+        ",upperdir=" + at + "/upper,workdir=" + at + "/work";
     return MountNew("overlay", target.get(), options, NoExec(entry.executable), entry.source);
+  }
+
+  // The root of an image: an overlay of its layers and, above them, of the plan's directories,
+  // links and files, and of a place for each mount. These are made here, on a file system of our
+  // own, and hide what the image has there, a link for example: nothing is made in what others have
+  // written.
+  Status MountImage() {
+    ODY_RETURN_IF_ERROR(MakePlaces());
+    std::string lower = kStagedRoot;
+    if (!tree_map_) {
+      ODY_ASSIGN_OR_RETURN(layer_map_, MapRange());
+    }
+    for (size_t i = plan_.layers.size(); i-- > 0;) {
+      ODY_ASSIGN_OR_RETURN(const std::string at, BindLower(plan_.layers[i], layers_of_image_[i],
+                                                           tree_map_ ? tree_map_ : layer_map_));
+      lower += ":" + at;
+    }
+    const Entry root = {.target = "/",
+                        .source = "image",
+                        .executable = plan_.root_executable,
+                        .changes = plan::kRootChanges};
+    const uid_t owner = tree_map_ ? first_stored_ : ids_.first;
+    ODY_ASSIGN_OR_RETURN(const UniqueFd upper,
+                         OpenTreeDirectory(tree_.get(), root.changes + "/upper", owner));
+    const std::string path = "/proc/self/fd/" + std::to_string(upper.get());
+    if (chmod(path.c_str(), 0755) != 0) return ErrnoStatus(errno, "open the root to its users");
+    ODY_RETURN_IF_ERROR(MountOverlay(root, lower, owner));
+    ODY_ASSIGN_OR_RETURN(staged_, MountTree::Open(kStagedRoot));
+    ODY_ASSIGN_OR_RETURN(image_, OpenHostPath(kStagedRoot));
+    return OkStatus();
+  }
+
+  // As the cell's root.
+  Status MakePlaces() {
+    if (lchown(kStagedRoot, ids_.first, ids_.first) != 0) return ErrnoStatus(errno, "own the root");
+    setfsgid(ids_.first);
+    setfsuid(ids_.first);
+    Status status = staged_.Make(plan::kInitPath, S_IFREG).status();
+    for (size_t i = 0; status.ok() && i < plan_.entries.size(); ++i) {
+      const Entry& entry = plan_.entries[i];
+      struct stat info = {.st_mode = S_IFDIR};
+      if (IsOwn(entry.kind)) {
+        status = Place(i);
+      } else if (entry.kind != EntryKind::kPart) {
+        if (places_[i]) fstat(places_[i].get(), &info);
+        status = staged_.Make(entry.target, info.st_mode & S_IFMT).status();
+      }
+      status = status.OfItem(i);
+    }
+    setfsuid(0);
+    setfsgid(0);
+    return status;
+  }
+
+  static bool IsOwn(EntryKind kind) {
+    return kind == EntryKind::kDirectory || kind == EntryKind::kSymlink || kind == EntryKind::kFile;
   }
 
   // On top of itself. Looked up from the mount around it, which stays what it is whatever happens
   // to its name on the host meanwhile; if that was left out, so is what it held.
   Status PlacePart(const Entry& entry, size_t index) {
-    size_t i = index;
-    while (i > 0 && !plan::IsWithin(entry.target, plan_.entries[--i].target)) {
+    Entry around = {.target = ""};  // the image
+    int from = image_.get();
+    for (size_t i = index; i-- > 0 && around.target.empty();) {
+      if (!plan::IsWithin(entry.target, plan_.entries[i].target)) continue;
+      around = plan_.entries[i];
+      from = places_[i].get();
     }
-    const Entry& around = plan_.entries[i];
-    if (!places_[i]) return OkStatus();
-    auto place = OpenInRoot(places_[i].get(), entry.target.substr(around.target.size() + 1));
+    if (from < 0) return OkStatus();
+    auto place = OpenInRoot(from, entry.target.substr(around.target.size() + 1));
     if (place.status().code() == Code::kNotFound) return OkStatus();
     if (place.status().code() == Code::kInvalidArgument)
-      return RefusePart(entry, "a symbolic link");
+      return around.target.empty() ? OkStatus() : RefusePart(entry, "a symbolic link");
     ODY_RETURN_IF_ERROR(place.status());
     struct stat info;
     if (fstat(place->get(), &info) != 0) return ErrnoStatus(errno, "stat " + entry.target);
@@ -268,7 +368,7 @@ class Stager final {
         (mkdir(kDevices, 0755) != 0 ||
          mount("devices", kDevices, "tmpfs", MS_NOSUID | MS_NOEXEC, kStagingOptions) != 0 ||
          mknod(kStagedFuseDevice, S_IFCHR | 0600, makedev(kFuse[0], kFuse[1])) != 0 ||
-         chown(kStagedFuseDevice, cell_uid_, cell_uid_) != 0)) {
+         chown(kStagedFuseDevice, ids_.uid, ids_.gid) != 0)) {
       return ErrnoStatus(
           errno, "deny: make a node of /dev/fuse (does the service's device policy allow it?)");
     }
@@ -298,23 +398,36 @@ class Stager final {
   }
 
   const plan::Plan& plan_;
-  const uid_t cell_uid_;
+  const CellIds& ids_;
   const StagingPaths& paths_;
+  const uint32_t first_stored_;  // of the store's range; 0: the cell has none
   // Beside plan_.entries: what a host tree's source is; then the mount of a directory of the host.
   std::vector<UniqueFd> places_;
   UniqueFd programs_;
   MountTree staged_;
   MountTree layers_;  // beside the staged root: no cell sees what is here and not in that
-  int reviewed_ = 0;
-  UniqueFd tree_;       // the cell's own tree
-  UniqueFd from_tree_;  // plan_.from_tree
-  UniqueFd tree_map_;   // the idmap of both; none in memory
+  int lowers_ = 0;
+  UniqueFd tree_;         // the cell's own tree
+  UniqueFd from_tree_;    // plan_.from_tree
+  UniqueFd tree_map_;     // the idmap of both; none in memory
+  uid_t tree_owner_ = 0;  // of what root makes in them
+  std::vector<UniqueFd> layers_of_image_;
+  UniqueFd layer_map_;  // the idmap of them where there is no tree_map_
+  UniqueFd image_;      // the mounted root
 };
 
 }  // namespace
 
-Status StageRoot(const plan::Plan& plan, uid_t cell_uid, const StagingPaths& paths) {
-  return Stager(plan, cell_uid, paths).Run();
+Result<CellIds> IdsOf(const plan::Plan& plan, uid_t cell_uid, const StagingPaths& paths) {
+  if (plan.ids == plan::Ids::kOne) return CellIds{cell_uid, cell_uid};
+  if (paths.rootless) return FailedPrecondition("image: a cell with one needs root");
+  const uint32_t first = RangeOf(cell_uid, paths.store_uid);
+  if (first == 0) return FailedPrecondition("image: --uid-base leaves no ids for its users");
+  return CellIds{first + plan.user, first + plan.group, first};
+}
+
+Status StageRoot(const plan::Plan& plan, const CellIds& ids, const StagingPaths& paths) {
+  return Stager(plan, ids, paths).Run();
 }
 
 }  // namespace odyssey::root

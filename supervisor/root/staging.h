@@ -34,9 +34,19 @@ inline constexpr char kStagedRoot[] = "/run/root";
 inline constexpr char kStagedFuseDevice[] = "/run/devices/fuse";
 inline constexpr char kFuseDevice[] = "/dev/fuse";
 
+// The ids of the host that a cell has.
+struct CellIds {
+  uid_t uid = 0;  // of its commands
+  gid_t gid = 0;
+  uint32_t first = 0;  // of its range: id 0 inside; 0: it has none
+};
+
+// Those of a cell of `cell_uid` with this plan. FAILED_PRECONDITION: there is no range for it.
+Result<CellIds> IdsOf(const plan::Plan& plan, uid_t cell_uid, const StagingPaths& paths);
+
 // Runs as root, in the launch child, after unshare(CLONE_NEWNS). Every source is opened without
 // following links and checked after opening; no target is ever created inside a host directory.
-Status StageRoot(const plan::Plan& plan, uid_t cell_uid, const StagingPaths& paths);
+Status StageRoot(const plan::Plan& plan, const CellIds& ids, const StagingPaths& paths);
 
 }  // namespace odyssey::root
 

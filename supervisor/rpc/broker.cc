@@ -9,6 +9,7 @@
 #include "common/base/refusal.h"
 #include "common/base/time_text.h"
 #include "common/message/enum_name.h"
+#include "policy/answer/answer.h"
 #include "supervisor/rpc/audit_records.h"
 #include "supervisor/rpc/egress_health.h"
 #include "supervisor/rpc/exec_denials.h"
@@ -140,7 +141,9 @@ compile::HostFacts Broker::FactsNow() {
 Result<compile::Compiled> Broker::CompileFor(const policy::SandboxRequest& request,
                                              const ceiling::Owner& owner) {
   // What /usr links to is no matter on the host, and the first look at it takes a moment.
-  return plans_.Compile(request, owner, policy::IsDanger(request) ? facts_ : FactsNow());
+  ODY_ASSIGN_OR_RETURN(const compile::FoundImage image,
+                       answer::FindImageFor(request, owner.uid, find_image_));
+  return plans_.Compile(request, owner, policy::IsDanger(request) ? facts_ : FactsNow(), image);
 }
 
 Result<std::shared_ptr<CellOrder>> Broker::OrderOf(const PrepareSpec& spec, bool allow_danger) {

@@ -101,6 +101,10 @@ class Broker final {
   Status CancelExec(const std::string& exec_id);
   Result<FileAnswer> FileOp(const std::string& cell_id, const tool::Request& request);
 
+  // Of SandboxRequest::image. Before the first call; without one there is no image.
+  void set_find_image(compile::FindImage find) { find_image_ = std::move(find); }
+  const compile::FindImage& find_image() const { return find_image_; }
+
   // Until odyssey-egress decides by the policy. As supervisor/v1/egress.proto says.
   Result<EgressSet> SetEgress(const EgressOrder& order, const egress::NetworkPolicy& policy);
   Result<EgressSet> RollBackEgress(const EgressOrder& order, uint64_t revision);
@@ -182,6 +186,10 @@ class Broker final {
   const std::string egress_socket_;
   Metrics metrics_;
   PlanCache plans_;
+  compile::FindImage find_image_ = [](const policy::ImageRoot& image, uint32_t) {
+    return Result<compile::FoundImage>(
+        Status(Code::kNotFound, "image " + image.reference + ": there is no store of images"));
+  };
   LinkedConfiguration linked_;
   EventLoop loop_;
   Auditor auditor_;

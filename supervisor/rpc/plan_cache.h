@@ -36,7 +36,8 @@ class PlanCache final {
 
   // answer::CompileFor. Of `facts` only `system` may differ from call to call.
   Result<compile::Compiled> Compile(const policy::SandboxRequest& request,
-                                    const ceiling::Owner& owner, const compile::HostFacts& facts);
+                                    const ceiling::Owner& owner, const compile::HostFacts& facts,
+                                    const compile::FoundImage& image = {});
 
   // How often something was compiled.
   uint64_t compiles() const;
@@ -46,6 +47,7 @@ class PlanCache final {
     policy::SandboxRequest request;
     ceiling::Owner owner;
     compile::FoundExecutables found;
+    compile::FoundImage image;
     std::vector<compile::SystemEntry> system;
     compile::Compiled compiled;
   };

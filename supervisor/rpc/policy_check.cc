@@ -11,7 +11,7 @@ Status PolicyCheck::Answer(const v1::CheckPolicyRequest& request, const compile:
   answer::Answer out;
   if (request.has_cell()) {
     ODY_ASSIGN_OR_RETURN(const answer::Question question, answer::FromProto(request));
-    out = answer::Decide(question, under, {facts, &finder_, host::ReadLinkOfHost});
+    out = answer::Decide(question, under, {facts, &finder_, host::ReadLinkOfHost, find_image_});
   } else {
     out.ceiling = answer::DescribeCeiling(under.directory, under.ceiling);
   }

@@ -14,14 +14,16 @@ namespace odyssey::supervisor {
 
 class PolicyCheck final {
  public:
-  // Borrowed.
-  explicit PolicyCheck(CeilingGate* ceiling) : ceiling_(ceiling) {}
+  // `ceiling` is borrowed.
+  PolicyCheck(CeilingGate* ceiling, compile::FindImage find_image)
+      : ceiling_(ceiling), find_image_(std::move(find_image)) {}
 
   Status Answer(const v1::CheckPolicyRequest& request, const compile::HostFacts& facts,
                 v1::CheckPolicyResponse* response);
 
  private:
   CeilingGate* const ceiling_;
+  const compile::FindImage find_image_;
   executables::Finder finder_;
 };
 

@@ -20,7 +20,7 @@ class PolicyCheckTest : public ::testing::Test {
     std::filesystem::create_directory(base_ + "/policy.d");
     Write("grants: [{users: ['*'], read: [/srv/a]}]\n");
     gate_.emplace(base_ + "/policy.d", plan::CheckContext());
-    check_.emplace(&*gate_);
+    check_.emplace(&*gate_, nullptr);
     auto* mount = request_.mutable_cell()->mutable_sandbox()->add_mounts();
     mount->set_source("/srv/a");
     mount->set_target("/srv/a");

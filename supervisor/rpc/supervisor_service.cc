@@ -37,7 +37,7 @@ SupervisorService::SupervisorService(Broker* broker, ReviewedCells* reviewed,
       reviewed_(reviewed),
       standings_(standings),
       features_(DescribeFeatures(broker->hello(), broker->facts())),
-      policy_check_(broker->ceiling()) {}
+      policy_check_(broker->ceiling(), broker->find_image()) {}
 
 std::vector<Feature> SupervisorService::LayersOf(const CellView& view) const {
   const bool unconfined = view.mode == policy::Mode::kDangerFullAccess;

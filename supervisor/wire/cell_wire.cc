@@ -9,7 +9,7 @@ namespace {
 
 // Every message: this byte, the type, the fields. Both ends come from one build.
 constexpr uint8_t kVersion = 1;
-constexpr uint8_t kAllRights = kRead | kWrite | kExecute;
+constexpr uint8_t kAllRights = kRead | kWrite | kExecute | kIfThere;
 
 constexpr std::string_view kRunPrefix = "run_";
 constexpr size_t kRunDigits = 16;
@@ -63,8 +63,8 @@ Status Malformed(MessageType type, const char* what) {
 
 Status Check(const Configure& m) {
   for (const LandlockRule& rule : m.rules) {
-    if (rule.path.empty() || rule.path[0] != '/' || HasNul(rule.path) || rule.rights == 0 ||
-        (rule.rights & ~kAllRights) != 0) {
+    if (rule.path.empty() || rule.path[0] != '/' || HasNul(rule.path) ||
+        (rule.rights & ~kIfThere) == 0 || (rule.rights & ~kAllRights) != 0) {
       return Malformed(MessageType::kConfigure, "malformed rules");
     }
   }

@@ -163,7 +163,9 @@ TEST(CellWireTest, RefusesRulesWithoutRightsOrPath) {
   };
   EXPECT_FALSE(refused({"/usr", kRead | kWrite | kExecute}));
   EXPECT_TRUE(refused({"/usr", 0}));
-  EXPECT_TRUE(refused({"/usr", 8}));
+  EXPECT_FALSE(refused({"/usr", kRead | kIfThere}));
+  EXPECT_TRUE(refused({"/usr", kIfThere}));
+  EXPECT_TRUE(refused({"/usr", 16}));
   EXPECT_TRUE(refused({"usr", kRead}));
   EXPECT_TRUE(refused({"", kRead}));
   EXPECT_TRUE(refused({std::string("/a\0b", 4), kRead}));

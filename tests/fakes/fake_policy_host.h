@@ -19,6 +19,7 @@ struct FakePolicyHost {
   std::set<std::string> granted_env;
   bool judges_secrets = false;
   std::map<std::string, std::string> environment;
+  std::map<std::string, std::string> odek_flags;
   std::map<std::string, std::string> files;  // to read
   std::map<std::string, std::string> links;  // path → where it ends; what is below goes along
   std::set<std::string> planted;             // of these links, those that a cell could have made
@@ -39,6 +40,7 @@ struct FakePolicyHost {
     dialect::PolicyContext context;
     context.client_cwd = cwd;
     context.home = home;
+    context.odek_flags = odek_flags;
     context.granted_env = granted_env;
     context.judges_secrets = judges_secrets;
     context.environment = [this](const std::string& name) -> std::optional<std::string> {

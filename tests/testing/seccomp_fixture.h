@@ -60,6 +60,11 @@ inline const std::vector<sock_filter>& NotifyingOfConnects() {
   return program;
 }
 
+inline const std::vector<sock_filter>& Build() {
+  static const std::vector<sock_filter> program = Program(FilterKind::kBuild);
+  return program;
+}
+
 inline const std::vector<sock_filter>& Init() {
   static const std::vector<sock_filter> program = Program(FilterKind::kInit);
   return program;
