@@ -57,6 +57,7 @@ std::vector<Command> TokenCommands();
 std::vector<Command> AuditCommands();
 std::vector<Command> ProviderCommands();
 std::vector<Command> CellCommands();
+std::vector<Command> ImageCommands();
 std::vector<Command> AccessCommands();
 std::vector<Command> CellPolicyCommands();
 std::vector<Command> EgressCommands();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 namespace odyssey::image {
 namespace {
@@ -29,6 +31,10 @@ constexpr std::string_view kManifestTypes[] = {
 constexpr std::string_view kIndexTypes[] = {
     "application/vnd.oci.image.index.v1+json",
     "application/vnd.docker.distribution.manifest.list.v2+json"};
+
+// The first is all of the name, where `docker save` has its tag alone in the second.
+constexpr const char* kNameAnnotations[] = {"io.containerd.image.name",
+                                            "org.opencontainers.image.ref.name"};
 
 Status Wrong(const std::string& key, const std::string& why) {
   return InvalidArgument(key + ": " + why);
@@ -88,14 +94,6 @@ Result<std::vector<std::string>> NamesOf(const Json& object, const char* name,
   return out;
 }
 
-bool IsDigest(std::string_view text) {
-  if (!text.starts_with(kDigestPrefix)) return false;
-  text.remove_prefix(kDigestPrefix.size());
-  return text.size() == kDigestDigits && std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
-}
-
 Result<Blob> BlobOf(const Json& descriptor, const std::string& key) {
   if (!descriptor.is_object()) return Wrong(key, "expected an object");
   ODY_ASSIGN_OR_RETURN(const std::string digest, TextOf(descriptor, "digest", key + ".digest"));
@@ -138,7 +136,39 @@ Result<Layer> LayerOf(const Json& descriptor, const std::string& key) {
   return out;
 }
 
+// Nothing of what is neither a manifest nor an index.
+Result<std::optional<IndexEntry>> EntryOf(const Json& item, const std::string& key) {
+  if (!item.is_object()) return Wrong(key, "expected an object");
+  ODY_ASSIGN_OR_RETURN(const std::string type, TextOf(item, "mediaType", key + ".mediaType"));
+  IndexEntry out;
+  out.is_index = IsOneOf(type, kIndexTypes);
+  if (!out.is_index && !IsOneOf(type, kManifestTypes)) return std::optional<IndexEntry>();
+  ODY_ASSIGN_OR_RETURN(out.blob, BlobOf(item, key));
+  const Json platform = item.value("platform", Json());
+  if (platform.is_object()) {
+    ODY_ASSIGN_OR_RETURN(out.platform.os, TextOf(platform, "os", key + ".platform.os"));
+    ODY_ASSIGN_OR_RETURN(out.platform.architecture,
+                         TextOf(platform, "architecture", key + ".platform.architecture"));
+  }
+  const Json annotations = item.value("annotations", Json());
+  if (annotations.is_object()) {
+    for (const char* const name : kNameAnnotations) {
+      if (!out.name.empty()) break;
+      ODY_ASSIGN_OR_RETURN(out.name, TextOf(annotations, name, key + ".annotations." + name));
+    }
+  }
+  return std::optional<IndexEntry>(std::move(out));
+}
+
 }  // namespace
+
+bool IsDigest(std::string_view text) {
+  if (!text.starts_with(kDigestPrefix)) return false;
+  text.remove_prefix(kDigestPrefix.size());
+  return text.size() == kDigestDigits && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
 
 bool IsIndex(std::string_view text) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -150,30 +180,32 @@ bool IsIndex(std::string_view text) {
   return json.contains("manifests");
 }
 
-Result<Blob> ChooseManifest(std::string_view index, const Platform& platform) {
+Result<std::vector<IndexEntry>> ReadIndex(std::string_view index) {
   ODY_ASSIGN_OR_RETURN(const Json json, Parse(index, kMaxManifestBytes, "index"));
   ODY_RETURN_IF_ERROR(CheckSchema(json, "an index"));
   const auto list = json.find("manifests");
   if (list == json.end() || !list->is_array()) return Wrong("manifests", "expected an array");
   if (list->size() > kMaxListed) return Wrong("manifests", "has too many items");
-  std::string there;
+  std::vector<IndexEntry> out;
   for (size_t i = 0; i < list->size(); ++i) {
-    const Json& item = (*list)[i];
-    const std::string key = "manifests[" + std::to_string(i) + "]";
-    if (!item.is_object()) return Wrong(key, "expected an object");
-    ODY_ASSIGN_OR_RETURN(const std::string type, TextOf(item, "mediaType", key + ".mediaType"));
-    const Json found = item.value("platform", Json::object());
-    if (!IsOneOf(type, kManifestTypes) || !found.is_object()) continue;
-    ODY_ASSIGN_OR_RETURN(const std::string os, TextOf(found, "os", key + ".platform.os"));
-    ODY_ASSIGN_OR_RETURN(const std::string architecture,
-                         TextOf(found, "architecture", key + ".platform.architecture"));
+    ODY_ASSIGN_OR_RETURN(std::optional<IndexEntry> entry,
+                         EntryOf((*list)[i], "manifests[" + std::to_string(i) + "]"));
+    if (entry) out.push_back(*std::move(entry));
+  }
+  return out;
+}
+
+Result<Blob> ChooseManifest(std::string_view index, const Platform& platform) {
+  ODY_ASSIGN_OR_RETURN(const std::vector<IndexEntry> entries, ReadIndex(index));
+  std::string there;
+  for (const IndexEntry& entry : entries) {
+    if (entry.is_index) continue;
     // A list of one manifest, as `skopeo copy` and `docker save` write it, names no platform.
-    const bool only = list->size() == 1 && os.empty();
-    if (only || (os == platform.os && architecture == platform.architecture)) {
-      return BlobOf(item, key);
-    }
+    const bool only = entries.size() == 1 && entry.platform.os.empty();
+    if (only || entry.platform == platform) return entry.blob;
     if (there.size() < kMaxListed) {
-      there += (there.empty() ? "" : ", ") + Shown(os + "/" + architecture);
+      there += (there.empty() ? "" : ", ") +
+               Shown(entry.platform.os + "/" + entry.platform.architecture);
     }
   }
   return NotFound("manifests: none is of " + platform.os + "/" + platform.architecture +

@@ -56,13 +56,28 @@ struct Config {
 struct Platform {
   std::string os = "linux";
   std::string architecture;  // "amd64", as Go names them
+  friend bool operator==(const Platform&, const Platform&) = default;
 };
 
-// INVALID_ARGUMENT names the key, the value and what is allowed; NOT_FOUND: no manifest of that
-// platform, and which there are.
+// One manifest, or another index, that an index names.
+struct IndexEntry {
+  Blob blob;
+  bool is_index = false;
+  Platform platform = {.os = "", .architecture = ""};  // "": it does not say
+  std::string name;  // as who made the index calls the image; "": not at all
+  friend bool operator==(const IndexEntry&, const IndexEntry&) = default;
+};
+
+// Without what is neither. INVALID_ARGUMENT names the key, the value and what is allowed.
+Result<std::vector<IndexEntry>> ReadIndex(std::string_view index);
+
+// INVALID_ARGUMENT as above; NOT_FOUND: no manifest of that platform, and which there are.
 Result<Blob> ChooseManifest(std::string_view index, const Platform& platform);
 Result<Manifest> ReadManifest(std::string_view text);
 Result<Config> ReadConfig(std::string_view text);
+
+// "sha256:" and 64 lower-case hex digits.
+bool IsDigest(std::string_view text);
 
 // Whether the text is an index, by its media type or its keys.
 bool IsIndex(std::string_view text);

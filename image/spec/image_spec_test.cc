@@ -54,6 +54,29 @@ TEST(ImageSpecTest, ManifestsOfOtherKindsAreNoImages) {
   EXPECT_FALSE(ChooseManifest(Index(attestation), {.architecture = "amd64"}).ok());
 }
 
+TEST(ImageSpecTest, AnIndexNamesImages) {
+  const std::string named = R"(, "annotations": {"org.opencontainers.image.ref.name": "1",
+                                                 "io.containerd.image.name": "host/app:1"})";
+  const std::string other =
+      R"({"mediaType": "application/vnd.oci.image.index.v1+json", "digest": ")" + kTwo +
+      R"(", "size": 8,
+      "annotations": {"org.opencontainers.image.ref.name": "b"}})";
+  const std::string unknown = R"({"mediaType": "application/x-rar", "digest": "none"})";
+  const auto entries = ReadIndex(Index(Item(kOne, named) + "," + other + "," + unknown)).value();
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0], (IndexEntry{{kOne, 7}, false, {"", ""}, "host/app:1"}));
+  EXPECT_EQ(entries[1], (IndexEntry{{kTwo, 8}, true, {"", ""}, "b"}));
+}
+
+TEST(ImageSpecTest, RefusesOtherIndexes) {
+  const auto why = [](const std::string& text) { return ReadIndex(text).status().message(); };
+  EXPECT_EQ(why(""), "index: is no JSON object");
+  EXPECT_EQ(why("{}"), "schemaVersion: expected 2, of an index");
+  EXPECT_EQ(why(Index("7")), "manifests[0]: expected an object");
+  EXPECT_EQ(why(Index(Item(kOne, R"(, "annotations": {"io.containerd.image.name": 7})"))),
+            "manifests[0].annotations.io.containerd.image.name: expected a string");
+}
+
 TEST(ImageSpecTest, ReadsLayersWithTheirPacking) {
   const Manifest manifest =
       ReadManifest(ManifestWith(LayerWith(kGzip) + "," +
