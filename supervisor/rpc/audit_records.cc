@@ -130,6 +130,19 @@ Record ChangesRecord(std::string_view what, const CellKey& key, uint32_t owner_u
   return record.Number("paths", Int(paths)).Number("refused", Int(refused));
 }
 
+Record ImageRecord(std::string_view what, uint32_t owner_uid, const std::string& name,
+                   const v1::ImageInfo& image) {
+  Record record("image");
+  record.Text("what", what).Number("owner_uid", owner_uid).Text("name", name);
+  record.Text("digest", image.digest());
+  record.Texts("names", {image.names().begin(), image.names().end()});
+  uint64_t bytes = 0;
+  for (const v1::ImageLayer& layer : image.layers()) bytes += layer.unpacked_bytes();
+  record.Number("layers", image.layers_size()).Number("bytes", Int(bytes));
+  if (!image.signed_by().empty()) record.Text("signed_by", image.signed_by());
+  return record;
+}
+
 Record ApprovalRecord(const v1::RecordApprovalRequest& approval, uint32_t reporter_uid) {
   Record record("approval");
   record.Text("request_id", approval.request_id()).Text("session_id", approval.session_id());

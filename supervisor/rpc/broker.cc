@@ -394,6 +394,17 @@ bool Broker::IsLive(const CellKey& key) {
   return loop_.Call([&] { return cells_.FindByKey(key) != nullptr; });
 }
 
+std::set<std::string> Broker::LiveLayers() {
+  return loop_.Call([this] {
+    std::set<std::string> names;
+    for (const auto& [id, cell] : cells_.all()) {
+      const std::vector<std::string>& layers = cell->facts().compiled.plan.layers;
+      names.insert(layers.begin(), layers.end());
+    }
+    return names;
+  });
+}
+
 uint32_t Broker::live_cells() {
   return loop_.Call([this] { return static_cast<uint32_t>(cells_.all().size()); });
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -117,6 +118,8 @@ class Broker final {
   Status HoldKey(const CellKey& key);
   void ReleaseKey(const CellKey& key);
   bool IsLive(const CellKey& key);
+  // Names of layers of images that cells have, also those that are launched or ending.
+  std::set<std::string> LiveLayers();
   uint32_t live_cells();
   // What is counted, in Prometheus's text format. Asks odyssey-egress whether it answers.
   std::string CollectMetrics();

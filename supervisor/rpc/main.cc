@@ -13,6 +13,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -30,6 +31,9 @@
 #include "supervisor/rpc/changes_service.h"
 #include "supervisor/rpc/convert.h"
 #include "supervisor/rpc/egress_service.h"
+#include "supervisor/rpc/image_store.h"
+#include "supervisor/rpc/images_service.h"
+#include "supervisor/rpc/layer_cells.h"
 #include "supervisor/rpc/standing_store.h"
 #include "supervisor/rpc/supervisor_service.h"
 
@@ -150,8 +154,13 @@ int Serve(const Options& options) {
   Broker broker(&root, std::move(*hello), facts, &ceiling, &audit, &host,
                 options.run + egress_wire::kBrokerSocket);
   for (const v1::CellInfo& cell : *kept) broker.Restore(FromProto(cell));
-  SupervisorService service(&broker, &*reviewed, &*standings);
+  const std::unique_ptr<LayerCells> layer_cells = MakeLayerCells(broker.loop(), broker.root());
+  auto image_store =
+      ImageStore::Open(kAuditFd, layer_cells.get(), [&] { return ceiling.Images(); });
+  if (!image_store.ok()) return Fail(image_store.status());
+  SupervisorService service(&broker, &*reviewed, &*standings, image_store->get());
   ChangesService changes(&broker, &*reviewed);
+  ImagesService images(&broker, image_store->get());
   EgressService egress(&broker);
   rpc::MetricsService metrics([&broker](const auto&) { return broker.CollectMetrics(); });
 
@@ -159,12 +168,14 @@ int Serve(const Options& options) {
   grpc::ServerBuilder builder;
   builder.RegisterService(&service);
   builder.RegisterService(&changes);
+  builder.RegisterService(&images);
   builder.RegisterService(&egress);
   builder.RegisterService(&metrics);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   const std::unique_ptr<grpc::Server> server = rpc::StartWithHealth(
       &builder, {v1::Supervisor::service_full_name(), v1::Changes::service_full_name(),
-                 v1::Egress::service_full_name(), ops::v1::Metrics::service_full_name()});
+                 v1::Images::service_full_name(), v1::Egress::service_full_name(),
+                 ops::v1::Metrics::service_full_name()});
   if (server == nullptr) return Fail(Internal("start the gRPC server"));
 
   rpc::PeerListener listener(UniqueFd(kListenerFd), server.get(), {.uids = options.clients});
