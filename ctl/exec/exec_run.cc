@@ -183,6 +183,33 @@ int RunInCell(const Console& console, const PolicyAsker& asker, ExecOptions opti
   return code == kExitOk && !collected ? kExitCannot : code;
 }
 
+void UseImage(std::string digest, policy::SandboxRequest* sandbox) {
+  sandbox->image.reference = std::move(digest);
+  // odek's user is one of the image then.
+  const std::string user = std::to_string(sandbox->user);
+  if (std::exchange(sandbox->user, 0) != 0) sandbox->image.user = user + ":" + user;
+}
+
+// The plan to explain is that of the image of a Dockerfile.odek, once it is built.
+void UseImageIfBuilt(const Console& console, const PolicyAsker& asker, ExecOptions* options) {
+  if (!options->policy) return;
+  const uid_t owner = options->owner_uid.value_or(getuid());
+  const auto built = [&]() -> Result<bool> {
+    ODY_ASSIGN_OR_RETURN(
+        std::optional<ProjectImage> image,
+        ProjectImage::Find(console, *options->policy, options->sandbox, owner, asker.locations()));
+    if (!image) return true;
+    ODY_ASSIGN_OR_RETURN(std::optional<std::string> digest, image->FindBuilt());
+    if (digest) UseImage(*std::move(digest), &options->sandbox);
+    return digest.has_value();
+  };
+  const Result<bool> is_built = built();
+  if (is_built.ok() && *is_built) return;
+  const std::string why = is_built.ok() ? "is not built yet" : is_built.status().message();
+  console.Warn("odyssey-ctl: Dockerfile.odek: " + Sanitize(why, Lines::kOne) +
+               "; this is the plan without an image");
+}
+
 // What a project asks for is approved, and its image is there: kExitOk, or what to end with.
 int ApproveAndBuild(const Console& console, const PolicyAsker& asker, const dialect::Policy& policy,
                     ExecOptions* options) {
@@ -204,11 +231,7 @@ int ApproveAndBuild(const Console& console, const PolicyAsker& asker, const dial
     return kExitSignalBase + signal;
   }
   if (!made.ok()) return CannotExec(console, {what, made.status().message(), ""});
-  policy::SandboxRequest& sandbox = options->sandbox;
-  sandbox.image.reference = *std::move(made);
-  // odek's user is one of the image then.
-  const std::string user = std::to_string(sandbox.user);
-  if (std::exchange(sandbox.user, 0) != 0) sandbox.image.user = user + ":" + user;
+  UseImage(*std::move(made), &options->sandbox);
   return kExitOk;
 }
 
@@ -222,6 +245,7 @@ int RunExec(const Console& console, const PolicyAsker& asker, ExecOptions option
   const dialect::Policy* const policy = options.policy ? &*options.policy : nullptr;
   if (policy != nullptr) PrintWarnings(console, policy->warnings);
   if (options.explain) {
+    UseImageIfBuilt(console, asker, &options);
     const auto give_up = [&](const Status& refusal, policy::SandboxRequest* request) {
       if (!GiveUpDefault(refusal, &options)) return false;
       *request = options.sandbox;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/utf8.h"
 #include "ctl/base/command.h"
 #include "ctl/base/exit_code.h"
 #include "ctl/base/sanitize.h"
@@ -30,16 +31,13 @@ Result<BuildArguments> ReadArguments(const ParsedOptions& options) {
   for (const std::string& entry : options.All("build-arg")) {
     const size_t equals = entry.find('=');
     const std::string name = entry.substr(0, equals);
-    if (equals != std::string::npos) {
-      out[name] = entry.substr(equals + 1);
-      continue;
-    }
-    const char* const value = getenv(name.c_str());
-    if (value == nullptr) {
+    const char* const here = equals == std::string::npos ? getenv(name.c_str()) : nullptr;
+    if (equals == std::string::npos && here == nullptr) {
       return InvalidArgument("--build-arg " + name +
                              ": there is no such variable here; give it a value");
     }
-    out[name] = value;
+    out[name] = here != nullptr ? here : entry.substr(equals + 1);
+    if (!IsValidUtf8(out[name])) return InvalidArgument("--build-arg " + name + ": is not UTF-8");
   }
   return out;
 }

@@ -209,7 +209,7 @@ class ImageBuilderTest : public testing::Test {
     store_.AddImage("base:1", {{"bin", {Directory(0755), ""}},
                                {"bin/sh", File("shell")},
                                {"etc", {Directory(0755), ""}},
-                               {"etc/passwd", File("root:x:0:0::/:\nme:x:7:8::/:\n")},
+                               {"etc/passwd", File("root:x:0:0::/root:\nme:x:7:8::/:\n")},
                                {"etc/group", File("us:x:9:\n")},
                                {"data", {Directory(01777, 5), ""}},
                                {"lib", Link("usr/lib")},
@@ -435,7 +435,8 @@ TEST_F(ImageBuilderTest, CommandsRunAsTheFileSays) {
   EXPECT_THAT(one.argv, ElementsAre("/bin/sh", "-c", "one"));
   EXPECT_EQ(one.user, "0");
   EXPECT_EQ(one.directory, "/");
-  EXPECT_EQ(one.environment, (std::map<std::string, std::string>{{"A", "1"}}));
+  EXPECT_EQ(one.environment, (std::map<std::string, std::string>{{"A", "1"}, {"HOME", "/root"}}));
+  EXPECT_EQ(store_.commands[1].environment.at("HOME"), "/");
   EXPECT_EQ(store_.environments[0], (nlohmann::json{"PATH=/bin", "B=1", "C=x"}));
   EXPECT_EQ(one.comment, "RUN one");
   EXPECT_THAT(store_.commands[1].argv, ElementsAre("two", "$B"));

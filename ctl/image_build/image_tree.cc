@@ -101,7 +101,12 @@ Result<ImageTree::Found> ImageTree::Resolve(const std::string& path) {
 }
 
 Result<std::string> ImageTree::ReadContent(const std::string& path, size_t max_bytes) {
-  ODY_ASSIGN_OR_RETURN(const Found found, Resolve(path));
+  // One question, unless there are links on the way.
+  Found found{path, {}};
+  ODY_ASSIGN_OR_RETURN(found.header, Look(path));
+  if (!found.header || S_ISLNK(found.header->type)) {
+    ODY_ASSIGN_OR_RETURN(found, Resolve(path));
+  }
   if (!found.header || !S_ISREG(found.header->type)) {
     return NotFound(path + ": the image has no such file");
   }

@@ -14,12 +14,13 @@ MadeImages::~MadeImages() {
 
 Result<std::string> MadeImages::Import(const std::string& manifest, const std::string& config,
                                        const NewLayer* layer) {
-  const Result<StoredImage> before = store_->Inspect("sha256:" + Sha256Hex(manifest));
+  const std::string digest = "sha256:" + Sha256Hex(manifest);
+  const Result<StoredImage> before = store_->Inspect(digest);
   if (before.ok()) return before->digest;
   if (before.status().code() != Code::kNotFound) return before.status();
-  ODY_ASSIGN_OR_RETURN(std::string digest, store_->Import("", manifest, config, layer));
+  // Before it is there: a call that is cancelled may have done its work.
   Note(digest);
-  return digest;
+  return store_->Import("", manifest, config, layer);
 }
 
 }  // namespace odyssey::ctl

@@ -26,7 +26,7 @@ std::string_view TakeUpTo(char separator, std::string_view* text) {
 std::optional<uint32_t> FindId(std::string_view file, std::string_view name) {
   while (!file.empty()) {
     std::string_view line = TakeUpTo('\n', &file);
-    if (TakeUpTo(':', &line) != name) continue;
+    if (name.empty() || TakeUpTo(':', &line) != name) continue;
     TakeUpTo(':', &line);
     return NumberOf(TakeUpTo(':', &line));
   }
@@ -63,6 +63,22 @@ Result<std::pair<uint32_t, uint32_t>> ResolveOwner(const std::string& owner,
   if (rest.empty()) return std::pair(uid, uid);
   ODY_ASSIGN_OR_RETURN(const uint32_t gid, IdOf(rest, group, "group", "/etc/group"));
   return std::pair(uid, gid);
+}
+
+std::string HomeOf(std::string_view user, std::string_view passwd) {
+  const std::string_view name = TakeUpTo(':', &user);
+  const std::optional<uint32_t> number = NumberOf(name);
+  while (!passwd.empty()) {
+    std::string_view line = TakeUpTo('\n', &passwd);
+    const std::string_view known = TakeUpTo(':', &line);
+    TakeUpTo(':', &line);
+    const std::optional<uint32_t> id = NumberOf(TakeUpTo(':', &line));
+    if (known.empty() || (number ? id != number : known != name)) continue;
+    for (int skipped = 0; skipped < 2; ++skipped) TakeUpTo(':', &line);
+    const std::string_view home = TakeUpTo(':', &line);
+    return home.starts_with('/') ? std::string(home) : "/";
+  }
+  return "/";
 }
 
 }  // namespace odyssey::ctl

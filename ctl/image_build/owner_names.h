@@ -18,6 +18,9 @@ bool HasOwnerNames(std::string_view owner);
 Result<std::pair<uint32_t, uint32_t>> ResolveOwner(const std::string& owner,
                                                    std::string_view passwd, std::string_view group);
 
+// The home of USER[:GROUP] by the image's /etc/passwd; "/" if that does not know it. Pure.
+std::string HomeOf(std::string_view user, std::string_view passwd);
+
 }  // namespace odyssey::ctl
 
 #endif  // ODYSSEY_CTL_IMAGE_BUILD_OWNER_NAMES_H_

@@ -99,11 +99,11 @@ Result<std::optional<ProjectImage>> ProjectImage::Find(const Console& console,
 
 const ProjectBuild& ProjectImage::ask() const { return state_->ask; }
 
-Result<bool> ProjectImage::IsBuilt() {
+Result<std::optional<std::string>> ProjectImage::FindBuilt() {
   const Result<StoredImage> found = state_->store->Inspect(CacheName(*state_->build, kRepository));
-  if (found.status().code() == Code::kNotFound) return false;
+  if (found.status().code() == Code::kNotFound) return std::optional<std::string>();
   ODY_RETURN_IF_ERROR(found.status());
-  return true;
+  return std::optional<std::string>(found->digest);
 }
 
 Result<std::string> ProjectImage::Make() {

@@ -33,8 +33,8 @@ class ProjectImage final {
 
   // What a person is asked about.
   const ProjectBuild& ask() const;
-  // Whether it was built before.
-  Result<bool> IsBuilt();
+  // The digest of the one that was built before; nothing: it was not.
+  Result<std::optional<std::string>> FindBuilt();
   // The digest, of the one that was built before or of a new one. CANCELLED: by a signal, which
   // stays pending.
   Result<std::string> Make();

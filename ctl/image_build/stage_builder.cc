@@ -138,6 +138,11 @@ Status StageBuilder::Run(const Instruction& instruction) {
   command.user = state_.parts.User().empty() ? "0" : state_.parts.User();
   command.directory = Directory();
   command.environment = scope_.ForCommands(state_.parts);
+  if (state_.parts.Environment().count("HOME") == 0 && command.environment.count("HOME") == 0) {
+    // What is installed there belongs into the image, and not into the cell's own home.
+    ODY_ASSIGN_OR_RETURN(const std::string passwd, AccountFile("/etc/passwd"));
+    command.environment["HOME"] = HomeOf(command.user, passwd);
+  }
   command.comment = instruction.text;
   ODY_ASSIGN_OR_RETURN(const CommandResult result, store_->Run(command));
   if (result.image.empty()) {
@@ -168,6 +173,12 @@ Status StageBuilder::ImportLayer(int file, const std::string& history) {
   return OkStatus();
 }
 
+Result<std::string> StageBuilder::AccountFile(const char* path) {
+  Result<std::string> text = tree_->ReadContent(path, kMaxAccountFile);
+  if (text.status().code() == Code::kNotFound) return std::string();
+  return text;
+}
+
 Status StageBuilder::ReadRules(const Instruction& instruction, image::RepackRules* rules) {
   if (const auto flag = instruction.flags.find("chmod"); flag != instruction.flags.end()) {
     ODY_ASSIGN_OR_RETURN(const std::string text, Expand(flag->second));
@@ -179,14 +190,8 @@ Status StageBuilder::ReadRules(const Instruction& instruction, image::RepackRule
   ODY_ASSIGN_OR_RETURN(const std::string owner, Expand(flag->second));
   std::string passwd, group;
   if (HasOwnerNames(owner)) {
-    const auto read = [&](const char* path, std::string* to) -> Status {
-      Result<std::string> text = tree_->ReadContent(path, kMaxAccountFile);
-      if (text.status().code() == Code::kNotFound) return OkStatus();
-      if (text.ok()) *to = *std::move(text);
-      return text.status();
-    };
-    ODY_RETURN_IF_ERROR(read("/etc/passwd", &passwd));
-    ODY_RETURN_IF_ERROR(read("/etc/group", &group));
+    ODY_ASSIGN_OR_RETURN(passwd, AccountFile("/etc/passwd"));
+    ODY_ASSIGN_OR_RETURN(group, AccountFile("/etc/group"));
   }
   Result<std::pair<uint32_t, uint32_t>> ids = ResolveOwner(owner, passwd, group);
   if (!ids.ok()) return InvalidArgument("--chown=" + owner + ": " + ids.status().message());

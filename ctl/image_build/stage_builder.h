@@ -51,6 +51,8 @@ class StageBuilder final {
   Status Configure(const dockerfile::Instruction& instruction);
   Status Expose(const std::string& word);
 
+  // Of the image; "" if it has none.
+  Result<std::string> AccountFile(const char* path);
   Status ReadRules(const dockerfile::Instruction& instruction, image::RepackRules* rules);
   Status AddSources(const dockerfile::Instruction& instruction,
                     const std::vector<std::string>& sources, ImageTree* from, CopyStep* step);

@@ -44,21 +44,32 @@ CommandResult FailedBy(const ExecOutcome& outcome) {
 // Ends with this object, directories and all, also where the build was interrupted.
 class SupervisorStore::Cell final {
  public:
-  Cell(const supervisor::v1::SupervisorStub& stub, std::string id)
-      : stub_(stub), id_(std::move(id)) {}
+  Cell(const supervisor::v1::SupervisorStub& stub, supervisor::v1::PrepareCellRequest request,
+       std::string id)
+      : stub_(stub), request_(std::move(request)), id_(std::move(id)) {}
   ~Cell() {
-    supervisor::v1::RemoveCellRequest request;
-    request.set_cell_id(id_);
-    request.set_purge(true);
-    supervisor::v1::RemoveCellResponse response;
-    (void)stub_.RemoveCell({kCellCallMs}, request, &response);
+    if (Remove().code() != Code::kNotFound) return;
+    // A commit ends the cell and keeps its directories, which are removed with a cell alone.
+    supervisor::v1::PrepareCellResponse again;
+    if (!stub_.PrepareCell({kCellCallMs}, request_, &again).ok()) return;
+    id_ = again.cell().cell_id();
+    (void)Remove();
   }
   Cell(const Cell&) = delete;
   Cell& operator=(const Cell&) = delete;
 
  private:
+  Status Remove() const {
+    supervisor::v1::RemoveCellRequest request;
+    request.set_cell_id(id_);
+    request.set_purge(true);
+    supervisor::v1::RemoveCellResponse response;
+    return stub_.RemoveCell({kCellCallMs}, request, &response);
+  }
+
   const supervisor::v1::SupervisorStub& stub_;
-  const std::string id_;
+  const supervisor::v1::PrepareCellRequest request_;
+  std::string id_;
 };
 
 SupervisorStore::SupervisorStore(const Client& client, uid_t owner, policy::SandboxRequest sandbox,
@@ -199,7 +210,7 @@ Result<CommandResult> SupervisorStore::Run(const BuildCommand& command) {
       !status.ok()) {
     return Status(status.code(), "prepare a cell: " + client_.Explain("", status).why);
   }
-  const Cell cell(cells_, prepared.cell().cell_id());
+  const Cell cell(cells_, request, prepared.cell().cell_id());
   ODY_ASSIGN_OR_RETURN(const ExecOutcome outcome, Execute(prepared.cell().cell_id(), command));
   if (outcome.kind() != supervisor::v1::OUTCOME_KIND_EXITED || outcome.exit_code() != 0) {
     return FailedBy(outcome);
@@ -209,7 +220,8 @@ Result<CommandResult> SupervisorStore::Run(const BuildCommand& command) {
   commit.set_owner_uid(owner_);
   commit.set_comment(command.comment);
   supervisor::v1::CommitImageResponse committed;
-  ODY_RETURN_IF_ERROR(images_.CommitImage(Interruptible(), commit, &committed));
+  // Not cancelled: what came of it would stay unknown, and in the store.
+  ODY_RETURN_IF_ERROR(images_.CommitImage({}, commit, &committed));
   return CommandResult{0, "", committed.image().digest()};
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "common/base/utf8.h"
 #include "image/dockerfile/word.h"
 
 namespace odyssey::dockerfile {
@@ -348,6 +349,15 @@ Dockerfile ParseDockerfile(std::string_view text, Problems* problems) {
     problems->push_back({1, "has more than " + std::to_string(kMaxDockerfileBytes) + " bytes"});
     return out;
   }
+  // Its texts become those of a configuration, which is JSON.
+  for (size_t begin = 0, line = 1; begin < text.size(); ++line) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    if (!IsValidUtf8(text.substr(begin, end - begin))) {
+      problems->push_back({static_cast<int>(line), "is not UTF-8"});
+    }
+    begin = end + 1;
+  }
+  if (!problems->empty()) return out;
   const LogicalLines lines = SplitLogicalLines(text, problems);
   out.escape = lines.escape;
   std::set<std::string> names;

@@ -202,6 +202,8 @@ TEST(DockerfileTest, ReportsEveryProblem) {
                    "4: COPY: expected a source and a destination",
                    "5: FROM: AS b: is the name of two stages"}));
   EXPECT_EQ(ProblemsOf(""), Words{"1: has no FROM"});
+  EXPECT_EQ(ProblemsOf("FROM a\nENV A=\xff\nRUN \xc3\xa9\nLABEL \xc0=1\n"),
+            (Words{"2: is not UTF-8", "4: is not UTF-8"}));
   EXPECT_EQ(ProblemsOf(std::string(kMaxDockerfileBytes + 1, '\n')),
             Words{"1: has more than 1048576 bytes"});
 }
