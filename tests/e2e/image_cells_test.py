@@ -3,6 +3,7 @@
 import json
 import os
 
+import bundles
 import host
 import world
 from image_maker import Layer, Layout, busybox_layer
@@ -136,6 +137,23 @@ class ImageCellTest(world.WorldTest):
                          "--workspace", directory)
         self.assertEqual(out.split(), ["0", "0"])
         self.assertEqual(os.stat(directory + "/made").st_uid, 5000)
+
+    def test_tools_of_an_agent_work_in_its_image(self):
+        steps = [bundles.bash("cat /etc/passwd; id -u; echo said > said"),
+                 bundles.call("Write", path="made.txt", content="one\n"),
+                 bundles.call("Edit", path="made.txt", old_text="one", new_text="two"),
+                 bundles.call("Read", path="made.txt"), bundles.call("LS", path=".")]
+        bundle = bundles.write(f"{self.world.directory}/agent", [*steps, bundles.say("done")],
+                               image={"name": "base:1", "user": "app"},
+                               offered=("Bash", "Edit", "LS", "Read", "Write"))
+        done = self.world.ctl("-o", "json", "run", bundle, "--prompt", "go", "--approve", "all")
+        self.assertEqual(done.code, 0, done)
+        results = [event["payload"]["payload"]["result"] for event in done.lines()
+                   if event["payload"]["type"] == "tool_call_finished"]
+        self.assertIn("app:x:1000", results[0]["stdout"])
+        self.assertIn("\n1000\n", results[0]["stdout"])
+        self.assertEqual(results[3]["content"], "two\n")
+        self.assertEqual([entry["name"] for entry in results[4]["entries"]], ["made.txt", "said"])
 
     def odek(self, config, files=()):
         directory = self.world.make_directory("odek")
