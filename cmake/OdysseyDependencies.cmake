@@ -29,6 +29,12 @@ odyssey_either(protobuf protobuf::libprotobuf libprotobuf.a -lz)
 odyssey_either(yaml yaml-cpp libyaml-cpp.a)
 odyssey_either(nghttp2 PkgConfig::NGHTTP2 libnghttp2.a)
 pkg_check_modules(ARCHIVE REQUIRED IMPORTED_TARGET libarchive)
+# By their paths: a program that is static as a whole has no shared library to turn back to.
+foreach(name archive bz2 lzma zstd z)
+  find_library(ODYSSEY_STATIC_${name} lib${name}.a REQUIRED)
+endforeach()
+odyssey_either(archive PkgConfig::ARCHIVE ${ODYSSEY_STATIC_archive} ${ODYSSEY_STATIC_bz2} ${ODYSSEY_STATIC_lzma}
+  ${ODYSSEY_STATIC_zstd} ${ODYSSEY_STATIC_z})
 pkg_check_modules(NCURSESW REQUIRED ncursesw)
 odyssey_either(curses ncursesw libncursesw.a libtinfo.a)
 find_package(nlohmann_json REQUIRED)

@@ -89,7 +89,8 @@ Result<UniqueFd> MakeCellNamespace(uid_t cell_uid, uid_t inside) {
 
 Result<UniqueFd> MakeRangeNamespace(uid_t owner, uint32_t inside, uint32_t outside,
                                     uint32_t count) {
-  const std::string range = Extent(inside, outside, count);
+  // overlayfs makes directories of its own as the one who mounted it.
+  const std::string range = (owner == 0 ? Extent(0, 0) : "") + Extent(inside, outside, count);
   return MakeNamespace(owner, range, range);
 }
 

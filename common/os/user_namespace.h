@@ -19,7 +19,7 @@ Result<UniqueFd> MakeCellNamespace(uid_t cell_uid, uid_t inside);
 
 // A namespace owned by `owner` in which `count` ids from `inside` on are those from `outside` on:
 // of a cell with a range; or, owned by 0, the mapping of an idmapped mount that shows what those
-// ids own on disk as the others', and no other owner.
+// ids own on disk as the others', and root's as root's.
 Result<UniqueFd> MakeRangeNamespace(uid_t owner, uint32_t inside, uint32_t outside, uint32_t count);
 
 inline constexpr uint32_t kUnmappedId = 0xfffffffe;  // the largest there is

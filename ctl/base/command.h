@@ -61,6 +61,7 @@ std::vector<Command> ImageCommands();
 std::vector<Command> AccessCommands();
 std::vector<Command> CellPolicyCommands();
 std::vector<Command> EgressCommands();
+std::vector<Command> ImageBuildCommands();
 std::vector<Command> ChangesCommands();
 std::vector<Command> TransferCommands();
 std::vector<Command> PolicyCommands();

@@ -8,16 +8,15 @@ namespace {
 
 std::vector<Command> MakeTable() {
   std::vector<Command> table;
-  for (auto* group :
-       {DaemonCommands,      SettingsCommands,    StatusCommands,   MetricsCommands,
-        BackupCommands,      GcCommands,          ExecCommands,     AgentCommands,
-        RunCommands,         AcpCommands,         McpCommands,      SessionCommands,
-        SessionFileCommands, QuotaCommands,       TurnCommands,     JobCommands,
-        ToolCommands,        ApprovalCommands,    AuditCommands,    ProviderCommands,
-        CellCommands,        ImageCommands,       AccessCommands,   CellPolicyCommands,
-        EgressCommands,      ChangesCommands,     TransferCommands, PolicyCommands,
-        BundleCommands,      BundleStoreCommands, HubCommands,      TuiCommands,
-        TokenCommands,       CompletionCommands}) {
+  for (auto* group : {DaemonCommands,      SettingsCommands, StatusCommands,      MetricsCommands,
+                      BackupCommands,      GcCommands,       ExecCommands,        AgentCommands,
+                      RunCommands,         AcpCommands,      McpCommands,         SessionCommands,
+                      SessionFileCommands, QuotaCommands,    TurnCommands,        JobCommands,
+                      ToolCommands,        ApprovalCommands, AuditCommands,       ProviderCommands,
+                      CellCommands,        ImageCommands,    ImageBuildCommands,  AccessCommands,
+                      CellPolicyCommands,  EgressCommands,   ChangesCommands,     TransferCommands,
+                      PolicyCommands,      BundleCommands,   BundleStoreCommands, HubCommands,
+                      TuiCommands,         TokenCommands,    CompletionCommands}) {
     std::vector<Command> commands = group();
     table.insert(table.end(), std::make_move_iterator(commands.begin()),
                  std::make_move_iterator(commands.end()));

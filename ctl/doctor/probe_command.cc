@@ -22,6 +22,8 @@
 #include "ctl/doctor/probe_run.h"
 #include "ctl/doctor/probe_supervisor.h"
 #include "ctl/doctor/weaknesses.h"
+#include "odyssey/supervisor/v1/image.pb.h"
+#include "odyssey/supervisor/v1/image.stub.h"
 #include "policy/compile/protection.h"
 
 namespace odyssey::ctl {
@@ -97,6 +99,23 @@ std::vector<std::string> HostWords(const Locations& locations) {
   return words;
 }
 
+// What the probes have to know of the image that is their root.
+Result<std::vector<std::string>> ImageWords(const Client& client, const std::string& image) {
+  std::vector<std::string> words;
+  if (image.empty()) return words;
+  supervisor::v1::InspectImageRequest request;
+  request.set_owner_uid(getuid());
+  request.set_reference(image);
+  supervisor::v1::InspectImageResponse response;
+  ODY_RETURN_IF_ERROR(supervisor::v1::ImagesStub(client.channel())
+                          .InspectImage({kQuickCallMs}, request, &response));
+  words.push_back("root=image");
+  for (const std::string& variable : response.image().env()) {
+    words.push_back("image_variable=" + variable.substr(0, variable.find('=')));
+  }
+  return words;
+}
+
 Status Probe(const Invocation& call, ProbeReport* report) {
   StatusLine line(*call.console);
   ProbeInterrupt interrupt;
@@ -116,12 +135,16 @@ Status Probe(const Invocation& call, ProbeReport* report) {
   const supervisor::v1::SupervisorStub stub(client.channel());
   supervisor::v1::GetInfoResponse info;
   ODY_RETURN_IF_ERROR(stub.GetInfo({kQuickCallMs}, {}, &info));
+  const std::string image = call.options.Text("image");
+  std::vector<std::string> host_words = HostWords(supervisor.locations);
+  ODY_ASSIGN_OR_RETURN(const std::vector<std::string> image_words, ImageWords(client, image));
+  host_words.insert(host_words.end(), image_words.begin(), image_words.end());
   const Status status = RunProbes({.calls = {stub, &interrupt},
                                    .canaries = canaries.get(),
                                    .directory = directory.path(),
-                                   .host_words = HostWords(supervisor.locations),
+                                   .host_words = std::move(host_words),
                                    .weaknesses = WeaknessesIn(info),
-                                   .image = call.options.Text("image")},
+                                   .image = image},
                                   &line, report);
   return interrupt.signal() == 0 ? status : Cancelled("interrupted");
 }

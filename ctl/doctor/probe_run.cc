@@ -13,6 +13,9 @@
 namespace odyssey::ctl {
 namespace {
 
+// Of probes, in a cell with an image: no root of its own, as in other cells.
+constexpr char kImageUser[] = "1:1";
+
 namespace fs = std::filesystem;
 namespace v1 = ::odyssey::supervisor::v1;
 
@@ -67,7 +70,10 @@ Result<std::unique_ptr<ProbeCell>> Prepare(const ProbeSite& site, const ProbeCel
                                            const std::string& component, bool single_use = true) {
   const bool bounds_memory = site.weaknesses.count("memory") == 0;
   v1::PrepareCellRequest request = MakeProbeRequest(kind, site.directory, component, bounds_memory);
-  request.mutable_sandbox()->mutable_image()->set_reference(site.image);
+  if (!site.image.empty()) {
+    request.mutable_sandbox()->mutable_image()->set_reference(site.image);
+    request.mutable_sandbox()->mutable_image()->set_user(kImageUser);
+  }
   request.set_single_use(single_use);
   v1::PrepareCellResponse response;
   const Status status =

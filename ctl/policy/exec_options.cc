@@ -207,15 +207,6 @@ uint64_t LimitOf(const ParsedOptions& options, const policy::OptionSpelling& opt
   return options.Number(option.name);
 }
 
-void SetLimits(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
-  for (const policy::LimitKey* key : LimitsWithOption()) {
-    const bool asked = key->option.carrier == policy::Carrier::kLimits;
-    if (!asked || !options.Has(key->option.name)) continue;
-    key->set(&sandbox->limits, LimitOf(options, key->option));
-    key->set(&sandbox->unsaid_limits, 0);
-  }
-}
-
 Status CheckCellName(const std::string& name) {
   bool good = name.size() <= kMaxCellName;
   for (const char c : name) {
@@ -331,23 +322,6 @@ std::vector<OptionSpec> AccessOptionSpecs() {
        .help = "a variable of the command; without a value, the one here",
        .repeatable = true},
   };
-}
-
-// How much of it, and for how long.
-std::vector<OptionSpec> LimitOptionSpecs() {
-  std::vector<OptionSpec> specs;
-  for (const policy::LimitKey* key : LimitsWithOption()) {
-    OptionSpec spec = {.name = key->option.name,
-                       .kind = KindOf(key->option.format),
-                       .value_name = key->option.value_name,
-                       .help = key->option.help};
-    if (spec.kind == ValueKind::kNumber) {
-      spec.min = key->least;
-      spec.max = key->most;
-    }
-    specs.push_back(std::move(spec));
-  }
-  return specs;
 }
 
 // As odek has them, over its files and variables.
@@ -544,6 +518,31 @@ std::optional<std::string> NoteOfLink(const std::string& option, const FoundPlac
   return option + ": " + place.followed + " is a symbolic link: " + place.name + " is used";
 }
 
+std::vector<OptionSpec> LimitOptionSpecs() {
+  std::vector<OptionSpec> specs;
+  for (const policy::LimitKey* key : LimitsWithOption()) {
+    OptionSpec spec = {.name = key->option.name,
+                       .kind = KindOf(key->option.format),
+                       .value_name = key->option.value_name,
+                       .help = key->option.help};
+    if (spec.kind == ValueKind::kNumber) {
+      spec.min = key->least;
+      spec.max = key->most;
+    }
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+void SetLimitsOf(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
+  for (const policy::LimitKey* key : LimitsWithOption()) {
+    const bool asked = key->option.carrier == policy::Carrier::kLimits;
+    if (!asked || !options.Has(key->option.name)) continue;
+    key->set(&sandbox->limits, LimitOf(options, key->option));
+    key->set(&sandbox->unsaid_limits, 0);
+  }
+}
+
 std::vector<OptionSpec> ExecOptionSpecs() {
   std::vector<OptionSpec> specs = AccessOptionSpecs();
   for (OptionSpec& spec : LimitOptionSpecs()) specs.push_back(std::move(spec));
@@ -563,7 +562,7 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   SetImage(options, &out.sandbox);
   ODY_RETURN_IF_ERROR(AddReach(options, &out.sandbox));
   ODY_RETURN_IF_ERROR(SetExecutables(options, inputs, &out));
-  SetLimits(options, &out.sandbox);
+  SetLimitsOf(options, &out.sandbox);
   ODY_RETURN_IF_ERROR(SetWorkspace(options, inputs, &out));
   ODY_RETURN_IF_ERROR(AddPrograms(inputs, &out));
   ODY_RETURN_IF_ERROR(AddMounts(options, inputs, "read", policy::Access::kReadOnly, &out));

@@ -89,6 +89,10 @@ std::optional<std::string> NoteOfLink(const std::string& option, const FoundPlac
 // For `exec`: with these the request is made.
 std::vector<OptionSpec> ExecOptionSpecs();
 
+// Of `exec`, and of what else runs commands: those of limits, and what they ask for.
+std::vector<OptionSpec> LimitOptionSpecs();
+void SetLimitsOf(const ParsedOptions& options, policy::SandboxRequest* sandbox);
+
 // Every error names the option, the value and what is allowed.
 Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInputs& inputs);
 

@@ -38,16 +38,20 @@ std::string Encode(const policy::SandboxRequest& request) {
   return bytes;
 }
 
-std::string Fingerprint(const dialect::Policy& policy, uid_t user) {
+// Without a project's file: the Dockerfile is the project's, the policy the user's own.
+std::string Fingerprint(const dialect::Policy& policy, uid_t user, const ProjectBuild* build) {
   policy::SandboxRequest request = policy.request;
   // As written they are in the file's digest.
   for (auto& [name, value] : request.env) value.clear();
+  std::vector<std::string> parts = {"odyssey project 1",
+                                    std::to_string(user),
+                                    policy.project ? policy.project->directory : build->directory,
+                                    policy.project ? policy.project->digest : "",
+                                    request.workspace,
+                                    Encode(request)};
+  if (build != nullptr) parts.insert(parts.end(), {build->directory, build->digest});
   Sha256 hash;
-  for (const std::string& part :
-       {std::string("odyssey project 1"), std::to_string(user), policy.project->directory,
-        policy.project->digest, request.workspace, Encode(request)}) {
-    hash.Update(std::to_string(part.size()) + ":" + part);
-  }
+  for (const std::string& part : parts) hash.Update(std::to_string(part.size()) + ":" + part);
   return hash.Hex();
 }
 
@@ -101,8 +105,8 @@ Status NotApproved(const ProjectAsk& ask) {
 
 // The request that is not approved yet.
 Result<std::optional<ProjectAsk>> OpenAskOf(const dialect::Policy& policy, uid_t user,
-                                            const Locations& locations) {
-  ODY_ASSIGN_OR_RETURN(std::optional<ProjectAsk> ask, AskOf(policy, user));
+                                            const Locations& locations, const ProjectBuild* build) {
+  ODY_ASSIGN_OR_RETURN(std::optional<ProjectAsk> ask, AskOf(policy, user, build));
   const bool approved = !ask || ProjectApprovals(locations).Has(*ask) ||
                         IsApprovedByEnvironment(MakeExecInputs().environment(kVariable));
   if (approved) ask.reset();
@@ -111,18 +115,25 @@ Result<std::optional<ProjectAsk>> OpenAskOf(const dialect::Policy& policy, uid_t
 
 }  // namespace
 
-Result<std::optional<ProjectAsk>> AskOf(const dialect::Policy& policy, uid_t user) {
-  if (!policy.project) return std::optional<ProjectAsk>();
-  ODY_ASSIGN_OR_RETURN(const lattice::Rights with, lattice::RightsOf(policy.request));
-  ODY_ASSIGN_OR_RETURN(const lattice::Rights without, lattice::RightsOf(policy.project->without));
-  ProjectAsk ask{.directory = policy.project->directory, .added = {}, .fingerprint = {}};
-  for (const Status& more : lattice::Excess(with, without)) {
-    ask.added.push_back(policy.origins.Locate(more).message());
+Result<std::optional<ProjectAsk>> AskOf(const dialect::Policy& policy, uid_t user,
+                                        const ProjectBuild* build) {
+  ProjectAsk ask;
+  if (policy.project) {
+    ODY_ASSIGN_OR_RETURN(const lattice::Rights with, lattice::RightsOf(policy.request));
+    ODY_ASSIGN_OR_RETURN(const lattice::Rights without, lattice::RightsOf(policy.project->without));
+    ask.directory = policy.project->directory;
+    for (const Status& more : lattice::Excess(with, without)) {
+      ask.added.push_back(policy.origins.Locate(more).message());
+    }
+    AddChangedValues(policy, &ask.added);
+    AddImage(policy, &ask.added);
   }
-  AddChangedValues(policy, &ask.added);
-  AddImage(policy, &ask.added);
+  if (build != nullptr) {
+    ask.directory = build->directory;
+    ask.added.push_back(build->line);
+  }
   if (ask.added.empty()) return std::optional<ProjectAsk>();
-  ask.fingerprint = Fingerprint(policy, user);
+  ask.fingerprint = Fingerprint(policy, user, build);
   return std::optional<ProjectAsk>(std::move(ask));
 }
 
@@ -153,8 +164,9 @@ ProjectAnswer ParseProjectAnswer(std::string_view line) {
 bool IsApprovedByEnvironment(const std::optional<std::string>& value) { return value == "1"; }
 
 Status ApproveProject(const Console& console, const dialect::Policy& policy, uid_t user,
-                      const Locations& locations) {
-  ODY_ASSIGN_OR_RETURN(const std::optional<ProjectAsk> ask, OpenAskOf(policy, user, locations));
+                      const Locations& locations, const ProjectBuild* build) {
+  ODY_ASSIGN_OR_RETURN(const std::optional<ProjectAsk> ask,
+                       OpenAskOf(policy, user, locations, build));
   if (!ask) return OkStatus();
   if (!console.in_is_terminal) return NotApproved(*ask);
   switch (AskOnTerminal(console, *ask)) {
@@ -170,7 +182,8 @@ Status ApproveProject(const Console& console, const dialect::Policy& policy, uid
 
 Result<std::string> PendingApproval(const dialect::Policy& policy, uid_t user,
                                     const Locations& locations) {
-  ODY_ASSIGN_OR_RETURN(const std::optional<ProjectAsk> ask, OpenAskOf(policy, user, locations));
+  ODY_ASSIGN_OR_RETURN(const std::optional<ProjectAsk> ask,
+                       OpenAskOf(policy, user, locations, nullptr));
   return ask ? NotApproved(*ask).message() : std::string();
 }
 

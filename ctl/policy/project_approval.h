@@ -21,13 +21,22 @@ namespace odyssey::ctl {
 struct ProjectAsk {
   std::string directory;
   std::vector<std::string> added;  // a line each: FILE:LINE: KEY: value
-  // Of the whole policy that comes of it, the file's bytes, the directory and the user. Values of
-  // the user's own variables are no part of it: they may change.
+  // Of the whole policy that comes of it, the file's bytes, the directory, the user, and what is
+  // built. Values of the user's own variables are no part of it: they may change.
   std::string fingerprint;
 };
 
-// Nothing where the policy is no project's, or its file adds nothing. Pure.
-Result<std::optional<ProjectAsk>> AskOf(const dialect::Policy& policy, uid_t user);
+// What a project brings beside its policy and would have built.
+struct ProjectBuild {
+  std::string directory;  // the project's
+  std::string line;       // for people: what is built, and of what
+  std::string digest;     // of all that goes into it
+};
+
+// Nothing where the policy is no project's, or its file adds nothing, and nothing is built (null).
+// Pure.
+Result<std::optional<ProjectAsk>> AskOf(const dialect::Policy& policy, uid_t user,
+                                        const ProjectBuild* build = nullptr);
 
 // The fingerprints that users approved for good, in a directory that no cell is ever shown: root's,
 // in the supervisor's state.
@@ -53,7 +62,7 @@ bool IsApprovedByEnvironment(const std::optional<std::string>& value);
 // OK where the policy asks for nothing, or was approved. Otherwise asks the user on his terminal;
 // without one, PERMISSION_DENIED says what the file adds, and how to approve it.
 Status ApproveProject(const Console& console, const dialect::Policy& policy, uid_t user,
-                      const Locations& locations);
+                      const Locations& locations, const ProjectBuild* build = nullptr);
 
 // How `policy check` answers: nothing, or what has to be approved first.
 Result<std::string> PendingApproval(const dialect::Policy& policy, uid_t user,

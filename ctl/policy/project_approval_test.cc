@@ -48,6 +48,25 @@ TEST(ProjectApprovalTest, AProjectMayTakeAwayWithoutAsking) {
             Lines());
 }
 
+// A Dockerfile is the project's whoever wrote the policy; what goes into it is part of the
+// approval.
+TEST(ProjectApprovalTest, WhatIsBuiltIsToBeApproved) {
+  const auto ask = [](const std::string& digest, const std::string& text = "{}",
+                      const std::string& path = "odek.json") {
+    const fakes::PolicyReading reading = fakes::ReadPolicyOn(Host(), text, path);
+    const ProjectBuild build = {"/home/u/project", "Dockerfile.odek: of base", digest};
+    return **AskOf(*reading.policy, kAlice, &build);
+  };
+  const ProjectAsk first = ask("1");
+  EXPECT_EQ(first.added, Lines{"Dockerfile.odek: of base"});
+  EXPECT_EQ(first.directory, "/home/u/project");
+  EXPECT_EQ(ask("1").fingerprint, first.fingerprint);
+  EXPECT_NE(ask("2").fingerprint, first.fingerprint);
+  EXPECT_NE(ask("1", "{\"sandbox_network\": \"bridge\"}").fingerprint, first.fingerprint);
+  EXPECT_EQ(ask("1", "{\"sandbox_network\": \"bridge\"}").added.size(), 2u);
+  EXPECT_EQ(ask("1", "{}", "/home/u/.odek/config.json").added, Lines{"Dockerfile.odek: of base"});
+}
+
 TEST(ProjectApprovalTest, WhatItAddsIsToBeApproved) {
   EXPECT_EQ(Added("{\n\"sandbox_network\": \"bridge\"}"),
             Lines{"odek.json:2: sandbox_network: bridge: network: egress, where none is the most"});

@@ -167,6 +167,28 @@ DaemonSettings Supervisor() {
        OfRpc(Time("audit_keep", "audit-keep", ValueKind::kAge, "0", 100 * 366 * kSecondsPerDay,
                   "how old records of the audit log grow, such as 90d; its oldest files go first "
                   "(default: any age)")),
+       {.key = "pool_cells",
+        .option = {.name = "pool-cells",
+                   .kind = ValueKind::kNumber,
+                   .value_name = "N",
+                   .help = "cells made ahead of need, at most, for policies that are asked for "
+                           "again and again (of the services 4, of up 0: none)",
+                   .max = 64,
+                   .zero = true},
+        .of_up = true,
+        .of_rpc = true,
+        .fallback = "4"},
+       {.key = "pool_idle",
+        .option = {.name = "pool-idle",
+                   .kind = ValueKind::kDuration,
+                   .value_name = "DURATION",
+                   .help = "how long such a cell is kept that nobody asks for, in seconds rounded "
+                           "up (60s)",
+                   .min = 1,
+                   .max = 600 * kMsPerSecond},
+        .of_up = true,
+        .of_rpc = true,
+        .fallback = "60s"},
        OfServices(Path("danger_grants", "danger-grants", "/etc/odyssey/danger_full_access",
                        "users who may run commands without a cell"))}};
 }

@@ -56,4 +56,13 @@ Result<MarkedName> ReadMark(std::string_view name) {
   return MarkedName{Mark::kGone, gone};
 }
 
+std::string Quoted(std::string_view name) {
+  constexpr size_t kMost = 200;
+  std::string out = "entry \"";
+  for (const char c : name.substr(0, kMost)) {
+    out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+  }
+  return out + (name.size() > kMost ? "…\"" : "\"");
+}
+
 }  // namespace odyssey::image

@@ -32,6 +32,9 @@ struct MarkedName {
 // INVALID_ARGUMENT: a whiteout of nothing, of "." or of "..".
 Result<MarkedName> ReadMark(std::string_view name);
 
+// `entry "NAME"` for messages: a hostile name is cut, and has no control characters.
+std::string Quoted(std::string_view name);
+
 }  // namespace odyssey::image
 
 #endif  // ODYSSEY_IMAGE_LAYER_ENTRY_PATH_H_

@@ -46,16 +46,6 @@ class Utf8Names final {
   locale_t before_ = nullptr;
 };
 
-// Names in messages: a hostile one is cut, and has no control characters.
-std::string Quoted(std::string_view name) {
-  constexpr size_t kMost = 200;
-  std::string out = "entry \"";
-  for (const char c : name.substr(0, kMost)) {
-    out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  }
-  return out + (name.size() > kMost ? "…\"" : "\"");
-}
-
 class Unpacking final {
  public:
   Unpacking(archive* reader, int directory, const Bounds& bounds)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/sha256.h"
+#include "policy/pattern/name_pattern.h"
 
 namespace odyssey::ceiling {
 namespace {
@@ -78,6 +79,16 @@ void DescribeQuota(const QuotaRule& rule, std::vector<std::string>* lines) {
     if (bound.value == 0) continue;
     lines->push_back(who + ": quota " + std::string(kCountedNames[i]) + " " +
                      std::to_string(bound.value) + At(bound.origin));
+  }
+}
+
+void DescribeImages(const Images& images, std::vector<std::string>* lines) {
+  if (images.quota.value != 0) {
+    lines->push_back("images: quota bytes " + std::to_string(images.quota.value) +
+                     At(images.quota.origin));
+  }
+  for (const SignedImages& rule : images.require) {
+    lines->push_back("images: " + rule.name + " signed by " + rule.key + At(rule.origin));
   }
 }
 
@@ -168,6 +179,26 @@ void Merge(const Ceiling& next, Ceiling* into) {
   Lower(next.most, &into->most);
   Lower(next.unset, &into->unset);
   into->quotas.insert(into->quotas.end(), next.quotas.begin(), next.quotas.end());
+  const Bound& quota = next.images.quota;
+  Bound& lowest = into->images.quota;
+  if (quota.value != 0 && (lowest.value == 0 || quota.value < lowest.value)) lowest = quota;
+  into->images.require.insert(into->images.require.end(), next.images.require.begin(),
+                              next.images.require.end());
+}
+
+uint64_t ImageQuotaOf(const Images& images) {
+  return images.quota.value == 0 ? kDefaultImageQuota : images.quota.value;
+}
+
+std::vector<SignedImages> SignaturesOf(const Images& images, const std::string& name,
+                                       const std::string& repository) {
+  std::vector<SignedImages> out;
+  for (const SignedImages& rule : images.require) {
+    if (pattern::NameMatches(name, rule.name) || pattern::NameMatches(repository, rule.name)) {
+      out.push_back(rule);
+    }
+  }
+  return out;
 }
 
 bool LooksSecret(std::string_view name) {
@@ -198,6 +229,7 @@ std::vector<std::string> Describe(const Ceiling& ceiling) {
   DescribeBounds("at most", ceiling.most, &lines);
   DescribeBounds("unset means", ceiling.unset, &lines);
   for (const QuotaRule& rule : ceiling.quotas) DescribeQuota(rule, &lines);
+  DescribeImages(ceiling.images, &lines);
   return lines;
 }
 

@@ -98,6 +98,22 @@ struct QuotaRule {
   friend bool operator==(const QuotaRule&, const QuotaRule&) = default;
 };
 
+// Images whose names match have to be signed.
+struct SignedImages {
+  std::string name;  // "NAME" or "NAME:TAG", with `*` for any characters
+  std::string key;   // a file on the host: public keys in PEM, one of which has to be the signer's
+  Origin origin;
+  friend bool operator==(const SignedImages&, const SignedImages&) = default;
+};
+
+// Of the store of container images.
+struct Images {
+  Bound quota;  // bytes, of each user
+  std::vector<SignedImages> require;
+  friend bool operator==(const Images&, const Images&) = default;
+};
+inline constexpr uint64_t kDefaultImageQuota = uint64_t{20} << 30;
+
 struct Ceiling {
   // Until a file says `builtin: false`, what BuiltIn() grants is granted beside what the files say.
   bool keeps_built_in = true;
@@ -106,6 +122,7 @@ struct Ceiling {
   Bounds most;                   // of any request
   Bounds unset;                  // what an unset limit means, where it differs from kDefaultLimits
   std::vector<QuotaRule> quotas;
+  Images images;
   friend bool operator==(const Ceiling&, const Ceiling&) = default;
 };
 
@@ -120,6 +137,14 @@ void Merge(const Ceiling& next, Ceiling* into);
 // What bounds the user, each by the rule that names it most closely: by name or uid before a group
 // of its, and that before `*`, which does not mean root. Of equally close ones the smallest.
 Quota QuotaOf(const Ceiling& ceiling, const Owner& owner);
+
+// What each user may have in the image store, in bytes.
+uint64_t ImageQuotaOf(const Images& images);
+
+// The rules that an image has to satisfy, all of them, to have this name: "NAME:TAG", whose NAME is
+// `repository`; both "" of an image without a name.
+std::vector<SignedImages> SignaturesOf(const Images& images, const std::string& name,
+                                       const std::string& repository);
 
 // By the words that underscores make of it, whatever their case: AWS_* and SSH_*; a word that ends
 // like TOKEN or PASSWORD; KEY, PAT, PWD and the like beside another word; a few whole names. Says

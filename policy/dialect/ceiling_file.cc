@@ -1,5 +1,6 @@
 #include "policy/dialect/ceiling_file.h"
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -19,6 +20,7 @@ using ceiling::Origin;
 
 constexpr char kVersion[] = "odyssey.ceiling/v1";
 constexpr size_t kMaxGrants = 256;
+constexpr uint64_t kMaxImageQuotaMb = uint64_t{1} << 30;  // a PiB
 
 // A key of a grant that lists values of a request's field. Those without a choice need no grant,
 // and may be written down all the same.
@@ -158,6 +160,53 @@ ceiling::QuotaRule ReadQuota(MapReader map) {
   return rule;
 }
 
+// A name of an image, in which `*` stands for any characters. `?` would stand for one.
+Status CheckImagePattern(const std::string& text) {
+  const bool good = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("._-/:*").find(c) != std::string_view::npos;
+  });
+  return good ? OkStatus()
+              : InvalidArgument("must be an image's name, in which `*` stands for any characters");
+}
+
+Status CheckKeyFile(const std::string& text) {
+  const bool plain = text.starts_with('/') && text.find('*') == std::string::npos;
+  return plain && ceiling::CheckPathPattern(text).ok()
+             ? OkStatus()
+             : InvalidArgument("must be the absolute path of a file");
+}
+
+ceiling::SignedImages ReadSignedImages(MapReader map) {
+  ceiling::SignedImages out;
+  const std::pair<const char*, Status (*)(const std::string&)> keys[] = {
+      {"name", CheckImagePattern}, {"key", CheckKeyFile}};
+  for (const auto& [name, check] : keys) {
+    const std::optional<Text> text = map.String(name, Need::kRequired);
+    if (!text) continue;
+    (std::string_view(name) == "name" ? out.name : out.key) = text->value;
+    if (const Status status = check(text->value); !status.ok()) {
+      map.source().Invalid(text->line, text->key, "`" + text->value + "` " + status.message());
+    }
+  }
+  out.origin = {map.source().file, map.line()};
+  map.Finish();
+  return out;
+}
+
+ceiling::Images ReadImages(MapReader map) {
+  ceiling::Images images;
+  const uint64_t quota = map.Whole("quota_mb", 0, 1, kMaxImageQuotaMb);
+  if (quota != 0) {
+    images.quota = {quota << 20, {map.source().file, Find(*map.node(), "quota_mb")->line}};
+  }
+  for (const MapReader& rule : map.Maps("require", kMaxGrants)) {
+    images.require.push_back(ReadSignedImages(rule));
+  }
+  map.Finish();
+  return images;
+}
+
 }  // namespace
 
 ceiling::Ceiling ReadCeiling(const std::string& file, std::string_view text, Problems* problems) {
@@ -180,6 +229,7 @@ ceiling::Ceiling ReadCeiling(const std::string& file, std::string_view text, Pro
   for (const MapReader& quota : map.Maps("quotas", kMaxGrants)) {
     out.quotas.push_back(ReadQuota(quota));
   }
+  out.images = ReadImages(map.Map("images"));
   map.Finish();
   return out;
 }

@@ -42,8 +42,10 @@ void AddImage(const Config& config, const Source& source, const PolicyContext& c
   const bool dockerfile = context.look && !context.client_cwd.empty() &&
                           context.Look(JoinPath(context.client_cwd, kDockerfile)).exists;
   if (dockerfile) {
-    source.Warn(0, "sandbox_image",
-                "Dockerfile.odek is not built: a cell's programs are the host's");
+    source.Warn(
+        0, "sandbox_image",
+        "Dockerfile.odek: exec builds it and runs in its image; elsewhere a cell's programs are "
+        "the host's");
   }
 }
 

@@ -211,8 +211,8 @@ TEST(OdekTest, TheImageIsTheRootAndHasUsersOfItsOwn) {
   EXPECT_EQ(reading.policy->request.user, 0u);
   EXPECT_EQ(Read("{\"sandbox_image\": \"\"}").problems, "");
   EXPECT_EQ(Read("{}", FakePolicyHost()).warnings,
-            "odek.json: sandbox_image: Dockerfile.odek is not built: a cell's programs are the "
-            "host's");
+            "odek.json: sandbox_image: Dockerfile.odek: exec builds it and runs in its image; "
+            "elsewhere a cell's programs are the host's");
 }
 
 TEST(OdekTest, VolumesOfTheProjectAreMounts) {

@@ -53,9 +53,11 @@ constexpr int kForkPauseMs = 10;
 
 constexpr size_t kMaxProcessFile = 4096;  // of /proc/PID
 
-// A /proc that shows this slot's processes only.
+// A /proc that shows this slot's processes only. Read-only: of an image's root, Landlock lets write
+// what the kernel lets root of the cell.
 Status MountProc() {
-  const int mounted = mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr);
+  constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
+  const int mounted = mount("proc", "/proc", "proc", kFlags, nullptr);
   return mounted == 0 ? OkStatus() : ErrnoStatus(errno, "mount /proc");
 }
 

@@ -3,9 +3,11 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -159,6 +161,12 @@ Ended Execute(const std::vector<std::string>& argv) {
   while (waitpid(pid, &ended.status, 0) < 0 && errno == EINTR) {
   }
   return ended;
+}
+
+bool IsOfImage(const Targets& targets, const std::string& path) {
+  struct statfs info;
+  return targets.Is("root", "image") && statfs(path.c_str(), &info) == 0 &&
+         info.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
 }  // namespace odyssey::probe

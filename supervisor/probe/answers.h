@@ -78,6 +78,10 @@ struct Ended {
 // fork, execve without an environment but PATH, wait. stdin, stdout and stderr are /dev/null.
 Ended Execute(const std::vector<std::string>& argv);
 
+// Whether what is there is of the image that is the cell's root, or written over it.
+bool IsOfImage(const Targets& targets, const std::string& path);
+inline constexpr char kOfImage[] = "it is the image's own";
+
 }  // namespace odyssey::probe
 
 #endif  // ODYSSEY_SUPERVISOR_PROBE_ANSWERS_H_

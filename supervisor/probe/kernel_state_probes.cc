@@ -21,17 +21,26 @@ Finding Status(const std::string& name, const std::string& wanted) {
   return value == wanted ? Contained(value) : Escaped(value.empty() ? "it is not said" : value);
 }
 
-// "inside outside count", a line each: a user of one's own, and not the host's root.
-Finding IdMap(const std::string& path) {
+constexpr unsigned long kIdsOfImage = 65536;
+
+// "inside outside count", a line each: a user of one's own, or those of an image, and not the
+// host's root.
+Finding IdMap(const Targets& targets, const std::string& path) {
+  const bool image = targets.Is("root", "image");
   std::istringstream lines(Slurp(path));
   unsigned long inside = 0, outside = 0, count = 0;
   size_t seen = 0;
   while (lines >> inside >> outside >> count) {
     ++seen;
-    if (count != 1) return Escaped(std::to_string(count) + " ids are mapped");
-    if (inside == 0 || outside == 0) return Escaped("root is mapped");
+    if (count != (image ? kIdsOfImage : 1)) {
+      return Escaped(std::to_string(count) + " ids are mapped");
+    }
+    if (outside < (image ? kIdsOfImage : 1) || (inside == 0 && !image)) {
+      return Escaped("root is mapped");
+    }
   }
-  return seen == 1 ? Contained("one id, not root's") : Broken("it says nothing");
+  if (seen != 1) return Broken("it says nothing");
+  return Contained(image ? "ids of no user of the host" : "one id, not root's");
 }
 
 }  // namespace
@@ -48,7 +57,7 @@ void AddKernelStateProbes(Probes* all) {
   for (const char* map : {"uid_map", "gid_map"}) {
     const std::string path = std::string("/proc/self/") + map;
     all->push_back({"kernel.map:" + path, "one id, not root's", "root: a user namespace",
-                    [path](const Targets&) { return IdMap(path); }});
+                    [path](const Targets& t) { return IdMap(t, path); }});
   }
 }
 

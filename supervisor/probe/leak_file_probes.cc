@@ -160,7 +160,8 @@ Finding FileOfAnotherUser(const Targets& targets) {
 }
 
 // The users that a cell knows.
-Finding UsersOfTheHost(const Targets&) {
+Finding UsersOfTheHost(const Targets& targets) {
+  if (IsOfImage(targets, "/etc/passwd")) return Contained(kOfImage);
   const std::set<std::string> own = {"root", "agent", "nobody"};
   std::istringstream lines(Slurp("/etc/passwd"));
   size_t users = 0;
@@ -210,8 +211,9 @@ void AddLeakFileProbes(Probes* all) {
     all->push_back({"leak." + id, safe, layer, std::move(attempt)});
   };
   for (const char* path : kAbsent) {
-    add(std::string("path:") + path, kNotThere, kMounts,
-        [path](const Targets&) { return MustBeAbsent(path); });
+    add(std::string("path:") + path, kNotThere, kMounts, [path](const Targets& t) {
+      return IsOfImage(t, path) ? Contained(kOfImage) : MustBeAbsent(path);
+    });
   }
   for (const char* name : kMasked) {
     const std::string path = std::string("/proc/") + name;

@@ -30,12 +30,14 @@ namespace {
 const Errnos kAbsent = {EPERM, EACCES, ENOENT, ESRCH, EINVAL};
 
 // What docs/policy/probes.md promises, and no more.
-Finding Environment(const Targets&) {
-  static const std::set<std::string> own = {
+Finding Environment(const Targets& targets) {
+  std::set<std::string> own = {
       "PATH", "HOME", "TMPDIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "LANG", "SHELL", "USER",
       "LOGNAME", "ODYSSEY_SANDBOX", "ODYSSEY_RUN", "npm_config_fetch_retries",
       // How many processors there are.
       "OMP_NUM_THREADS", "GOMAXPROCS", "PYTHON_CPU_COUNT", "PYTEST_XDIST_AUTO_NUM_WORKERS"};
+  const std::vector<std::string>& of_image = targets.All("image_variable");
+  own.insert(of_image.begin(), of_image.end());
   size_t count = 0;
   for (char** entry = environ; *entry != nullptr; ++entry, ++count) {
     const std::string name = std::string(*entry).substr(0, strcspn(*entry, "="));

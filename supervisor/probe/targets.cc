@@ -44,7 +44,7 @@ constexpr std::string_view kRequired[] = {"mode",
                                           "neighbour_key",
                                           "tmp_bytes",
                                           "open_files"};
-constexpr std::string_view kOptional[] = {"address", "protected"};
+constexpr std::string_view kOptional[] = {"address", "protected", "root", "image_variable"};
 
 bool IsKnown(std::string_view name) {
   return std::find(std::begin(kRequired), std::end(kRequired), name) != std::end(kRequired) ||

@@ -18,6 +18,8 @@
 //   neighbour_tcp neighbour_abstract neighbour_key
 //   pids tmp_bytes open_files         the cell's limits
 //   protected                         names in the workspace that are read-only
+//   root=image image_variable         the root is an image, whose files are no host's, as its
+//                                     variables are not
 
 #include <map>
 #include <string>

@@ -167,7 +167,7 @@ Finding Devices(const Targets&) {
 }
 
 // By the files alone: this program is static, and loads no name service.
-Finding OwnName(const Targets&) {
+Finding OwnName(const Targets& targets) {
   FILE* file = fopen("/etc/passwd", "re");
   if (file == nullptr) return BrokenAt("open /etc/passwd");
   std::string name;
@@ -176,7 +176,9 @@ Finding OwnName(const Targets&) {
     if (entry->pw_uid == getuid()) name = entry->pw_name;
   }
   fclose(file);
-  return name.empty() ? Broken("uid " + std::to_string(getuid()) + " has no name") : Works(name);
+  if (!name.empty()) return Works(name);
+  if (IsOfImage(targets, "/etc/passwd")) return NotApplicable("the image has no such user");
+  return Broken("uid " + std::to_string(getuid()) + " has no name");
 }
 
 Finding NameServices(const Targets&) {

@@ -139,7 +139,7 @@ const Script kScripts[] = {
     {"manual", "the manual", {"man"}, "man --path | grep -q /"},
     {"lookups",
      "looking up users and hosts by name",
-     {},
+     {"getent"},
      "getent passwd \"$(id -u)\" >/dev/null; getent ahosts localhost >/dev/null"},
 };
 

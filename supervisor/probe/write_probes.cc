@@ -213,16 +213,23 @@ void AddWriteProbes(Probes* all) {
   add("workspace_in_read_only_mode", WorkspaceInReadOnlyMode);
   for (const char* place : kPlaces) {
     const std::string path = place;
-    add("make_in:" + path, [path](const Targets&) { return MakeIn(path); });
+    // Of an image's cell the user owns /dev, a file system in memory of the cell's own.
+    add("make_in:" + path, [path](const Targets& t) {
+      const bool own = IsOfImage(t, path) || (t.Is("root", "image") && path == "/dev");
+      return own ? Contained(kOfImage) : MakeIn(path);
+    });
   }
   for (const char* file : kSystemFiles) {
     const std::string path = file;
-    add("open:" + path, [path](const Targets&) {
+    add("open:" + path, [path](const Targets& t) {
+      if (IsOfImage(t, path)) return Contained(kOfImage);
       return MustNotOpen(path, O_WRONLY, {EPERM, EACCES, EROFS, ETXTBSY});
     });
   }
   for (const char* path : {"/usr", "/etc", "/etc/passwd", "/usr/bin/env"}) {
-    add(std::string("rename:") + path, [path](const Targets&) { return RenameToItself(path); });
+    add(std::string("rename:") + path, [path](const Targets& t) {
+      return IsOfImage(t, path) ? Contained(kOfImage) : RenameToItself(path);
+    });
   }
 }
 

@@ -37,9 +37,18 @@ Record PrepareRecord(const CellFacts& cell, const PrepareSpec& spec, bool create
   AddKey(cell.key, &record);
   record.Number("owner_uid", spec.owner_uid).Number("host_uid", cell.host_uid);
   record.Number("revision", cell.revision).Flag("created", created);
+  if (created && cell.made_ahead) record.Flag("ahead", true);
   record.Text("policy_digest", cell.compiled.digest).Text("bundle_digest", spec.bundle_digest);
   if (!spec.granted_by.empty()) record.Texts("granted_by", spec.granted_by);
   return record.Text("workspace", spec.sandbox.workspace);
+}
+
+Record AheadRecord(const CellFacts& cell) {
+  Record record("ahead");
+  record.Text("cell_id", cell.id).Number("owner_uid", cell.admission.owner.uid);
+  if (cell.host_uid != 0)
+    record.Number("host_uid", cell.host_uid);  // else the claim's record has it
+  return record.Text("policy_digest", cell.compiled.digest);
 }
 
 Record GrantRecord(const std::string& what, const CellKey& key, uint32_t owner_uid) {
@@ -128,6 +137,19 @@ Record ChangesRecord(std::string_view what, const CellKey& key, uint32_t owner_u
   AddKey(key, &record);
   record.Texts("directories", directories);
   return record.Number("paths", Int(paths)).Number("refused", Int(refused));
+}
+
+Record ImageRecord(std::string_view what, uint32_t owner_uid, const std::string& name,
+                   const v1::ImageInfo& image) {
+  Record record("image");
+  record.Text("what", what).Number("owner_uid", owner_uid).Text("name", name);
+  record.Text("digest", image.digest());
+  record.Texts("names", {image.names().begin(), image.names().end()});
+  uint64_t bytes = 0;
+  for (const v1::ImageLayer& layer : image.layers()) bytes += layer.unpacked_bytes();
+  record.Number("layers", image.layers_size()).Number("bytes", Int(bytes));
+  if (!image.signed_by().empty()) record.Text("signed_by", image.signed_by());
+  return record;
 }
 
 Record ApprovalRecord(const v1::RecordApprovalRequest& approval, uint32_t reporter_uid) {

@@ -11,6 +11,7 @@
 
 #include "common/audit/record.h"
 #include "common/base/status.h"
+#include "odyssey/supervisor/v1/image.pb.h"
 #include "odyssey/supervisor/v1/supervisor.pb.h"
 #include "policy/explain/denial.h"
 #include "supervisor/rpc/cell_spec.h"
@@ -30,6 +31,9 @@ audit::Record PolicyRecord(std::string_view of, const std::string& digest,
 
 // A cell that was made, or that answered warm.
 audit::Record PrepareRecord(const CellFacts& cell, const PrepareSpec& spec, bool created);
+// A cell that was made ahead of need is ready. What it is used for is the record `prepare` with its
+// cell_id.
+audit::Record AheadRecord(const CellFacts& cell);
 // A right beyond the built-in grants.
 audit::Record GrantRecord(const std::string& what, const CellKey& key, uint32_t owner_uid);
 // ChangeCell suspended, resumed, stopped, started, quarantined or released it.
@@ -58,6 +62,10 @@ audit::Record ChangesRecord(std::string_view what, const CellKey& key, uint32_t 
 
 // An answer to a request for approval, as the peer with `reporter_uid` has reported it.
 audit::Record ApprovalRecord(const v1::RecordApprovalRequest& approval, uint32_t reporter_uid);
+
+// Of the image store, "import", "commit" or "remove": `name` as it was asked for.
+audit::Record ImageRecord(std::string_view what, uint32_t owner_uid, const std::string& name,
+                          const v1::ImageInfo& image);
 
 audit::Record DenyRecord(const std::string& cell_id, const std::string& exec_id,
                          const explain::Denial& denial);

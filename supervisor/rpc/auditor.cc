@@ -25,15 +25,21 @@ void Auditor::OnPrepared(const CellFacts& cell, const PrepareSpec& spec, bool cr
   }
   log_->Add(PrepareRecord(cell, spec, created));
   metrics_->OnPrepared(cell.admission.request.mode, created);
+  if (created && cell.made_ahead) metrics_->OnPool(PoolEvent::kClaimed);
+}
+
+void Auditor::OnMadeAhead(const CellFacts& cell) {
+  log_->Add(AheadRecord(cell));
+  metrics_->OnPool(PoolEvent::kMade);
 }
 
 void Auditor::OnRemoved(const std::string& cell_id, bool purge) {
   log_->Add(RemoveRecord(cell_id, purge));
 }
 
-void Auditor::OnCellEnded(const std::string& cell_id, CellEnd how, const Status& why) {
-  log_->Add(CellEndRecord(cell_id, why.message()));
-  metrics_->OnCellEnded(how);
+void Auditor::OnCellEnded(const CellFacts& cell, CellEnd how, const Status& why) {
+  log_->Add(CellEndRecord(cell.id, why.message()));
+  cell.claimed() ? metrics_->OnCellEnded(how) : metrics_->OnPool(PoolEvent::kUnused);
 }
 
 void Auditor::OnExecStarted(const CellFacts& cell, const ExecOptions& options) {

@@ -31,7 +31,11 @@ class Auditor final {
   // A cell was made, or answered warm.
   void OnPrepared(const CellFacts& cell, const PrepareSpec& spec, bool created);
   void OnRemoved(const std::string& cell_id, bool purge);
-  void OnCellEnded(const std::string& cell_id, CellEnd how, const Status& why);
+  // What nobody has asked for is not made while it cannot be recorded.
+  bool CanRecord() const { return log_->State().ok(); }
+  // A cell without a key is ready, or about to be claimed.
+  void OnMadeAhead(const CellFacts& cell);
+  void OnCellEnded(const CellFacts& cell, CellEnd how, const Status& why);
 
   void OnExecStarted(const CellFacts& cell, const ExecOptions& options);
   void OnExecEnded(const CellFacts& cell, const ExecOptions& options, const Outcome& outcome);

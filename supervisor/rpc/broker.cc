@@ -113,7 +113,8 @@ Status CheckApproval(const v1::RecordApprovalRequest& approval) {
 }  // namespace
 
 Broker::Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, CeilingGate* ceiling,
-               AuditLog* audit, const HostLink* host, const std::string& egress_socket)
+               AuditLog* audit, const HostLink* host, const std::string& egress_socket,
+               const PoolOptions& pool)
     : root_(root),
       hello_(std::move(hello)),
       facts_(std::move(facts)),
@@ -121,8 +122,18 @@ Broker::Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, Ce
       audit_(audit),
       host_(host),
       egress_socket_(egress_socket),
+      pools_(pool.cells > 0),
       auditor_(audit, ceiling, &metrics_),
-      cells_(&loop_, root, host, &auditor_, hello_.cells_directory, egress_socket) {
+      cells_({.loop = &loop_,
+              .root = root,
+              .host = host,
+              .auditor = &auditor_,
+              .ceiling = ceiling,
+              .mounts = &mounts_,
+              .cells_directory = hello_.cells_directory,
+              .broker_socket = egress_socket,
+              .max_cells = hello_.max_cells},
+             pool) {
   loop_.Watch(loop_.NewGroup(), kOnlyPlace, root_->fd(), EventLoop::When::kReadable, [this] {
     const Status status = root_->ReadOne();
     if (!status.ok()) loop_.Stop(status);
@@ -154,6 +165,7 @@ Result<std::shared_ptr<CellOrder>> Broker::OrderOf(const PrepareSpec& spec, bool
   order->spec.sandbox = order->admission.request;
   ODY_ASSIGN_OR_RETURN(order->compiled, CompileFor(order->spec.sandbox, order->admission.owner));
   ceiling_->SetOwners(order->admission, &order->compiled.plan);
+  if (pools_ && IsPoolable(*order)) order->host = LookAtHost(order->compiled.plan, &mounts_);
   return order;
 }
 
@@ -394,13 +406,26 @@ bool Broker::IsLive(const CellKey& key) {
   return loop_.Call([&] { return cells_.FindByKey(key) != nullptr; });
 }
 
+std::set<std::string> Broker::LiveLayers() {
+  return loop_.Call([this] {
+    std::set<std::string> names;
+    cells_.EndAhead("layers of images are collected");
+    for (const auto& [id, cell] : cells_.all()) {
+      const std::vector<std::string>& layers = cell->facts().compiled.plan.layers;
+      names.insert(layers.begin(), layers.end());
+    }
+    return names;
+  });
+}
+
 uint32_t Broker::live_cells() {
-  return loop_.Call([this] { return static_cast<uint32_t>(cells_.all().size()); });
+  return loop_.Call([this] { return static_cast<uint32_t>(cells_.all().size() + cells_.ahead()); });
 }
 
 std::string Broker::CollectMetrics() {
   Metrics::Now now = loop_.Call([this] {
-    Metrics::Now counted{.cells = cells_.all().size()};
+    Metrics::Now counted{.cells = cells_.all().size() + cells_.ahead(),
+                         .cells_ahead = cells_.ahead()};
     for (const auto& [id, cell] : cells_.all()) {
       counted.execs_running += cell->running_execs();
       if (cell->egress()) counted.connections_open += cell->egress()->traffic().open;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,7 +62,8 @@ class Broker final {
  public:
   // All pointers are borrowed and must outlive the broker.
   Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, CeilingGate* ceiling,
-         AuditLog* audit, const HostLink* host, const std::string& egress_socket);
+         AuditLog* audit, const HostLink* host, const std::string& egress_socket,
+         const PoolOptions& pool = {});
 
   // ── Any thread but the loop's; blocking ──
 
@@ -117,6 +119,9 @@ class Broker final {
   Status HoldKey(const CellKey& key);
   void ReleaseKey(const CellKey& key);
   bool IsLive(const CellKey& key);
+  // Names of layers of images that cells have, also those that are launched or ending. Cells made
+  // ahead of need end.
+  std::set<std::string> LiveLayers();
   uint32_t live_cells();
   // What is counted, in Prometheus's text format. Asks odyssey-egress whether it answers.
   std::string CollectMetrics();
@@ -184,6 +189,7 @@ class Broker final {
   AuditLog* const audit_;
   const HostLink* const host_;
   const std::string egress_socket_;
+  const bool pools_;
   Metrics metrics_;
   PlanCache plans_;
   compile::FindImage find_image_ = [](const policy::ImageRoot& image, uint32_t) {
@@ -191,6 +197,7 @@ class Broker final {
         Status(Code::kNotFound, "image " + image.reference + ": there is no store of images"));
   };
   LinkedConfiguration linked_;
+  MountTable mounts_;
   EventLoop loop_;
   Auditor auditor_;
   CellTable cells_;

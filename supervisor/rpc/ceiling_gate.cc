@@ -72,6 +72,11 @@ Result<uint32_t> CeilingGate::WallClockWithin(uint32_t wanted) {
   return ceiling::WallClockWithin(current->ceiling, wanted);
 }
 
+Result<ceiling::Images> CeilingGate::Images() {
+  ODY_ASSIGN_OR_RETURN(const InForcePtr current, Current());
+  return current->ceiling.images;
+}
+
 policy::Limits CeilingGate::DefaultLimits() {
   policy::Limits limits;
   const Result<InForcePtr> current = Current();

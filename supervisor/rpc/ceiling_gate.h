@@ -54,6 +54,9 @@ class CeilingGate final {
   // What an unset limit means now.
   policy::Limits DefaultLimits();
 
+  // What the image store is to keep to.
+  Result<ceiling::Images> Images();
+
   // "operator_policy", for GetInfo.
   Feature Describe();
 

@@ -74,6 +74,7 @@ Cell::Cell(EventLoop* loop, Auditor* auditor, CellFacts facts, std::function<voi
     : loop_(loop),
       auditor_(auditor),
       facts_(std::move(facts)),
+      key_(std::make_shared<CellKey>(facts_.key)),
       on_change_(std::move(on_change)),
       group_(loop->NewGroup()),
       slots_(loop, facts_.compiled.unconfined),
@@ -89,6 +90,7 @@ Cell::Cell(EventLoop* loop, Auditor* auditor, CellFacts facts, std::function<voi
 
 void Cell::SetState(State state) {
   state_ = state;
+  was_ready_ |= state_ == State::kReady;
   since_ = Rfc3339Now();
   if (state_ == State::kEnding) slots_.Stop();
   on_change_();
@@ -133,6 +135,17 @@ Status Cell::Freeze(bool frozen) {
   return OkStatus();
 }
 
+void Cell::Claim(CellFacts facts) {
+  facts.id = facts_.id;
+  facts.host_uid = facts_.host_uid;
+  facts.compiled = std::move(facts_.compiled);
+  facts.made_ahead = true;
+  facts_ = std::move(facts);
+  *key_ = facts_.key;
+  since_ = Rfc3339Now();
+  if (facts_.single_use) EndUnusedLater();
+}
+
 // ── Launch and end ──────────────────────────────────────────────────────────────────────────────
 
 // Weak: a connection of the cell's own, which holds the callback until it is answered, is its.
@@ -163,8 +176,8 @@ Status Cell::LaunchBy(std::shared_ptr<RootClient> host, const std::string& plan)
 
 Status Cell::OpenEgress(const std::string& broker_socket) {
   CellEgress::Recorder recorder{
-      .on_record = [auditor = auditor_, id = facts_.id, key = facts_.key](
-                       const auto& decision) { auditor->OnEgress(id, key, decision); },
+      .on_record = [auditor = auditor_, id = facts_.id,
+                    key = key_](const auto& decision) { auditor->OnEgress(id, *key, decision); },
       .on_traffic = [auditor = auditor_](const auto& more) { auditor->OnTraffic(more); }};
   egress_ = std::make_shared<CellEgress>(loop_, std::move(recorder), [weak = weak_from_this()] {
     const auto cell = weak.lock();
@@ -274,7 +287,7 @@ void Cell::OnLaunched(const wire::Launched& launched, std::vector<UniqueFd> fds)
 }
 
 Status Cell::Kill(bool purge, const Status& why) {
-  if (state_ == State::kLaunching) failure_ = why;
+  if (state_ == State::kLaunching || !facts_.claimed()) failure_ = why;
   SetState(State::kEnding);
   if (provider_ != nullptr) return provider_->Kill(facts_.id, purge);
   FailLaunch(why);  // the connection to the host runner is still on its way
@@ -299,7 +312,8 @@ void Cell::OnGone(Status why) {
   Close();
   for (const auto& exec : execs) exec->OnCellGone(why);
   if (egress_) egress_->Close();  // after its commands have asked for decisions
-  auditor_->OnCellEnded(facts_.id, how, why);
+  // One that was made ahead, and never ready, has no record of its beginning.
+  if (facts_.claimed() || was_ready_) auditor_->OnCellEnded(facts_, how, why);
 }
 
 // ── Messages of cell-init ───────────────────────────────────────────────────────────────────────

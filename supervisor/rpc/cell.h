@@ -51,6 +51,9 @@ class Cell final : public ExecHost, public std::enable_shared_from_this<Cell> {
   // Of its policy with egress. What was asked for last time changes nothing. True: the policy is a
   // new revision, which is in force once it is loaded.
   bool SetEgress(const policy::SandboxRequest& asked);
+  // Gives one that was made ahead the key for which it was asked, and all else of `facts` but what
+  // was made.
+  void Claim(CellFacts facts);
   // null: it has no egress.
   CellEgress* egress() const { return egress_.get(); }
   // It is being launched, or its providers have not been looked up.
@@ -146,11 +149,15 @@ class Cell final : public ExecHost, public std::enable_shared_from_this<Cell> {
   EventLoop* const loop_;
   Auditor* const auditor_;
   CellFacts facts_;
+  // Of the facts, for records of odyssey-egress: they come also when the cell is not there any
+  // more.
+  const std::shared_ptr<CellKey> key_;
   const std::function<void()> on_change_;
   const uint64_t group_;  // of the loop: cell-init's socket, the host runner's connection
   std::shared_ptr<RootClient> host_;  // its own provider; root is another's
   RootClient* provider_ = nullptr;
   State state_ = State::kLaunching;
+  bool was_ready_ = false;
   Status failure_;
   UniqueFd socket_;                   // cell-init's
   UniqueFd freezer_;                  // cgroup.freeze of its group

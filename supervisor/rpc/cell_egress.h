@@ -41,6 +41,7 @@ class CellEgress final : public std::enable_shared_from_this<CellEgress> {
   const std::string& certificates() const { return certificates_; }
   // The names of its providers have their placeholders, or an error.
   bool ready() const { return ready_; }
+  bool connected() const { return link_->connected(); }
   // Of the providers, once it is ready: the first error.
   const Status& failure() const { return failure_; }
   // Placeholders by the variable that has them.

@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "common/os/unique_fd.h"
 #include "odyssey/supervisor/v1/supervisor.pb.h"
+#include "supervisor/rpc/record_files.h"
 
 namespace odyssey::supervisor {
 
 class CellFiles final {
  public:
-  // Makes `name` in `directory`, which is borrowed for the call. `what` one file is, for errors.
+  // As RecordFiles::Open.
   static Result<CellFiles> Open(int directory, const char* name, std::string what);
 
   static std::string NameOf(const v1::CellKey& key);
@@ -32,11 +32,9 @@ class CellFiles final {
   Result<std::vector<std::string>> Names() const;
 
  private:
-  CellFiles(UniqueFd directory, std::string what)
-      : directory_(std::move(directory)), what_(std::move(what)) {}
+  explicit CellFiles(RecordFiles files) : files_(std::move(files)) {}
 
-  UniqueFd directory_;
-  std::string what_;
+  RecordFiles files_;
 };
 
 }  // namespace odyssey::supervisor

@@ -12,6 +12,7 @@
 #include "policy/model/request.h"
 #include "supervisor/rpc/ceiling_gate.h"
 #include "supervisor/rpc/cell_key.h"
+#include "supervisor/rpc/host_state.h"
 
 namespace odyssey::supervisor {
 
@@ -27,9 +28,20 @@ struct PrepareSpec {
   std::vector<std::string> granted_by;  // for the audit log
 };
 
+// A cell as it was admitted and compiled, off the loop.
+struct CellOrder {
+  PrepareSpec spec;  // `sandbox` as admitted
+  Admission admission;
+  compile::Compiled compiled;
+  HostState host;  // then
+};
+
+// Everything whose change makes a new revision.
+std::string IdentityOf(const CellOrder& order);
+
 struct CellFacts {
   std::string id;
-  CellKey key;
+  CellKey key;  // empty: it was made ahead of need, and has not been claimed
   uint32_t revision = 1;
   uint32_t host_uid = 0;           // 0 until it is launched
   std::string identity;            // everything whose change makes a new revision
@@ -39,8 +51,11 @@ struct CellFacts {
   std::map<std::string, std::string> env;  // the request's: name → value
   bool ephemeral = false;
   bool single_use = false;
+  bool made_ahead = false;
   std::string workspace_path;
   std::string created_at;
+
+  bool claimed() const { return !key.component.empty(); }
 };
 
 }  // namespace odyssey::supervisor

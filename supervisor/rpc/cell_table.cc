@@ -16,6 +16,8 @@ namespace odyssey::supervisor {
 namespace {
 
 constexpr auto kLaunchTimeout = std::chrono::seconds(20);
+// A client that has the outcome of a command may call at once, before the command's slot is free.
+constexpr auto kLastCommand = std::chrono::seconds(1);
 constexpr auto kEndTimeout = std::chrono::seconds(20);
 
 constexpr size_t kMaxEnded = 32;  // as supervisor.proto says
@@ -30,13 +32,6 @@ PhaseName NameOf(v1::CellPhase phase) {
   if (phase == v1::CELL_PHASE_SUSPENDED) return {"suspended", "resume"};
   if (phase == v1::CELL_PHASE_STOPPED) return {"stopped", "start"};
   return {"quarantined", "release"};
-}
-
-std::string IdentityOf(const CellOrder& order) {
-  const PrepareSpec& spec = order.spec;
-  return order.compiled.digest + "|" + spec.bundle_digest + "|" + spec.sources_digest + "|" +
-         spec.sandbox.workspace + "|" + (spec.sandbox.ephemeral ? "memory" : "disk") + "|" +
-         std::to_string(spec.owner_uid);
 }
 
 CellFacts FactsOf(const CellOrder& order, uint32_t revision) {
@@ -56,19 +51,45 @@ CellFacts FactsOf(const CellOrder& order, uint32_t revision) {
   return facts;
 }
 
+// Of the one that is made ahead, and gets its key later.
+CellFacts FactsAhead(const CellOrder& order) {
+  CellFacts facts = FactsOf(order, 1);
+  facts.key = CellKey();
+  facts.single_use = false;
+  return facts;
+}
+
 }  // namespace
 
-CellTable::CellTable(EventLoop* loop, RootClient* root, const HostLink* host, Auditor* auditor,
-                     std::string cells_directory, std::string broker_socket)
-    : loop_(loop),
-      root_(root),
-      host_(host),
-      auditor_(auditor),
-      cells_directory_(std::move(cells_directory)),
-      broker_socket_(std::move(broker_socket)) {
+std::string IdentityOf(const CellOrder& order) {
+  const PrepareSpec& spec = order.spec;
+  return order.compiled.digest + "|" + spec.bundle_digest + "|" + spec.sources_digest + "|" +
+         spec.sandbox.workspace + "|" + (spec.sandbox.ephemeral ? "memory" : "disk") + "|" +
+         std::to_string(spec.owner_uid);
+}
+
+CellTable::CellTable(Wiring wiring, const PoolOptions& pool)
+    : loop_(wiring.loop),
+      root_(wiring.root),
+      host_(wiring.host),
+      auditor_(wiring.auditor),
+      cells_directory_(std::move(wiring.cells_directory)),
+      broker_socket_(std::move(wiring.broker_socket)),
+      max_cells_(wiring.max_cells),
+      pool_(loop_, auditor_, wiring.ceiling, wiring.mounts, pool,
+            {.launch = [this](const CellOrder& order) { return Launch(FactsAhead(order), order); },
+             .has_room = [this] { return !IsNearlyFull(); }}) {
   root_->set_on_gone([this](const wire::Gone& gone) {
-    if (const CellPtr cell = FindAny(gone.cell_id)) cell->OnGone(gone.reason);
+    CellPtr cell = FindAny(gone.cell_id);
+    if (cell == nullptr) cell = pool_.Find(gone.cell_id);
+    if (cell != nullptr) cell->OnGone(gone.reason);
   });
+}
+
+// The rest is for what is asked for.
+bool CellTable::IsNearlyFull() const {
+  constexpr size_t kEighths = 7;
+  return max_cells_ != 0 && (cells_.size() + pool_.size()) * 8 > size_t{max_cells_} * kEighths;
 }
 
 CellPtr CellTable::FindAny(const std::string& cell_id) const {
@@ -131,6 +152,7 @@ void CellTable::OnChange() {
     it = gone ? cells_.erase(it) : std::next(it);
   }
   while (ended_.size() > kMaxEnded) ended_.pop_front();
+  pool_.OnChange();
   if (std::exchange(changed_, true)) return;
   loop_->Post([this] { RunWaiters(); });
 }
@@ -168,7 +190,7 @@ void CellTable::PrepareAfter(const std::shared_ptr<CellOrder>& order, uint32_t r
   }
   const CellPtr cell = FindByKey(spec.key);
   if (cell == nullptr) {
-    Result<CellPtr> launched = Launch(*order, revision);
+    Result<CellPtr> launched = ClaimOrLaunch(*order, revision);
     if (!launched.ok()) return done(launched.status());
     return AwaitReady(order, *launched, true, done);
   }
@@ -203,6 +225,7 @@ void CellTable::AwaitReady(const std::shared_ptr<CellOrder>& order, const CellPt
     if (ready) {
       cell->SetAdmission(order->admission);
       auditor_->OnPrepared(cell->facts(), order->spec, created);  // before any other record of it
+      if (created) pool_.OnAsked(*order);
       return done(PreparedCell{cell, created});
     }
     Status why = Unavailable("the cell was not ready in time");
@@ -218,8 +241,20 @@ void CellTable::AwaitReady(const std::shared_ptr<CellOrder>& order, const CellPt
       kLaunchTimeout, [cell] { return !cell->unsettled(); }, then);
 }
 
-Result<CellPtr> CellTable::Launch(const CellOrder& order, uint32_t revision) {
+Result<CellPtr> CellTable::ClaimOrLaunch(const CellOrder& order, uint32_t revision) {
   CellFacts facts = FactsOf(order, revision);
+  CellPtr cell = pool_.Take(order);
+  if (cell != nullptr) {
+    cell->Claim(std::move(facts));
+  } else {
+    if (IsNearlyFull()) pool_.EndAll("live cells need its place");
+    ODY_ASSIGN_OR_RETURN(cell, Launch(std::move(facts), order));
+  }
+  cells_[cell->facts().id] = cell;
+  return cell;
+}
+
+Result<CellPtr> CellTable::Launch(CellFacts facts, const CellOrder& order) {
   // What asks for the host gets that or nothing, and nothing else gets it.
   const bool on_host = facts.compiled.unconfined;
   plan::Plan plan = facts.compiled.plan;
@@ -245,7 +280,6 @@ Result<CellPtr> CellTable::Launch(const CellOrder& order, uint32_t revision) {
     }
     ODY_RETURN_IF_ERROR(cell->LaunchBy(root_, bytes));
   }
-  cells_[cell->facts().id] = cell;
   return cell;
 }
 
@@ -280,6 +314,14 @@ void CellTable::End(const CellPtr& cell, bool purge, const std::string& why,
 }
 
 void CellTable::Hold(const CellKey& key, const Done<Status>& done) {
+  const CellPtr cell = FindByKey(key);
+  if (cell == nullptr || !cell->busy()) return HoldIdle(key, done);
+  Await(
+      kLastCommand, [cell] { return !cell->busy(); },
+      [this, key, done](bool) { HoldIdle(key, done); });
+}
+
+void CellTable::HoldIdle(const CellKey& key, const Done<Status>& done) {
   if (held_keys_.count(key) != 0) {
     return done(FailedPrecondition("key: another call works on the changes of this cell"));
   }
@@ -294,7 +336,7 @@ void CellTable::Hold(const CellKey& key, const Done<Status>& done) {
         FailedPrecondition("key: commands run in this cell; wait for their end, or end them"));
   }
   End(cell, /*purge=*/false, "key: the cell was ended for a change of its directories",
-      [this, key, done](const Status& ended) { ended.ok() ? Hold(key, done) : done(ended); });
+      [this, key, done](const Status& ended) { ended.ok() ? HoldIdle(key, done) : done(ended); });
 }
 
 void CellTable::Release(const CellKey& key) {

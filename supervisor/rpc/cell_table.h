@@ -15,21 +15,13 @@
 #include "common/base/status.h"
 #include "supervisor/rpc/auditor.h"
 #include "supervisor/rpc/cell.h"
+#include "supervisor/rpc/cell_pool.h"
 #include "supervisor/rpc/cell_view.h"
 #include "supervisor/rpc/event_loop.h"
 #include "supervisor/rpc/host_link.h"
 #include "supervisor/rpc/root_client.h"
 
 namespace odyssey::supervisor {
-
-using CellPtr = std::shared_ptr<Cell>;
-
-// A cell as it was admitted and compiled, off the loop.
-struct CellOrder {
-  PrepareSpec spec;  // `sandbox` as admitted
-  Admission admission;
-  compile::Compiled compiled;
-};
 
 struct PreparedCell {
   CellPtr cell;
@@ -39,9 +31,19 @@ struct PreparedCell {
 class CellTable final {
  public:
   // All are borrowed. `cells_directory`: of the trees that last, as root said; `broker_socket`: of
-  // odyssey-egress.
-  CellTable(EventLoop* loop, RootClient* root, const HostLink* host, Auditor* auditor,
-            std::string cells_directory, std::string broker_socket);
+  // odyssey-egress. `max_cells`: that root makes; 0: not known.
+  struct Wiring {
+    EventLoop* loop;
+    RootClient* root;
+    const HostLink* host;
+    Auditor* auditor;
+    CeilingGate* ceiling;
+    MountTable* mounts;
+    std::string cells_directory;
+    std::string broker_socket;
+    uint32_t max_cells = 0;
+  };
+  CellTable(Wiring wiring, const PoolOptions& pool);
 
   // NOT_FOUND also for one that is ending.
   Result<CellPtr> Find(const std::string& cell_id) const;
@@ -49,6 +51,9 @@ class CellTable final {
   // Also one that is ending.
   CellPtr FindAny(const std::string& cell_id) const;
   const std::map<std::string, CellPtr>& all() const { return cells_; }
+  // Those that were made ahead and have no key.
+  size_t ahead() const { return pool_.size(); }
+  void EndAhead(const std::string& why) { pool_.EndAll(why); }
   // The last that ended, oldest first.
   const std::deque<CellView>& ended() const { return ended_; }
 
@@ -72,6 +77,7 @@ class CellTable final {
   void Release(const CellKey& key);
 
  private:
+  void HoldIdle(const CellKey& key, const Done<Status>& done);
   // Waits until `over` is true, or `timeout` has passed.
   struct Waiter {
     std::function<bool()> over;
@@ -86,8 +92,10 @@ class CellTable final {
 
   void PrepareAfter(const std::shared_ptr<CellOrder>& order, uint32_t revision,
                     const Done<Result<PreparedCell>>& done);
-  Result<CellPtr> Launch(const CellOrder& order, uint32_t revision);
-  Status LaunchInRoot(const CellOrder& order, CellPtr cell, plan::Plan plan);
+  // One that was made ahead, or else a new one.
+  Result<CellPtr> ClaimOrLaunch(const CellOrder& order, uint32_t revision);
+  Result<CellPtr> Launch(CellFacts facts, const CellOrder& order);
+  bool IsNearlyFull() const;
   void LaunchOnHost(const CellPtr& cell, uint32_t owner_uid);
   void AwaitReady(const std::shared_ptr<CellOrder>& order, const CellPtr& cell, bool created,
                   const Done<Result<PreparedCell>>& done);
@@ -98,6 +106,8 @@ class CellTable final {
   Auditor* const auditor_;
   const std::string cells_directory_;
   const std::string broker_socket_;
+  const uint32_t max_cells_;
+  CellPool pool_;
   std::map<std::string, CellPtr> cells_;  // by id: launching, ready or ending
   std::set<CellKey> held_keys_;
   std::map<CellKey, CellView> standings_;

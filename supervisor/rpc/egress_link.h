@@ -45,6 +45,9 @@ class EgressLink final : public std::enable_shared_from_this<EgressLink> {
   // The user's providers of these names are the cell's, by the next SetPolicy.
   void SetProviders(uint32_t owner_uid, std::vector<std::string> names);
 
+  // odyssey-egress serves, or did a moment ago.
+  bool connected() const { return static_cast<bool>(socket_); }
+
   // In force for what follows, and for connections that last.
   void SetPolicy(const egress::NetworkPolicy& policy, uint64_t revision);
 

@@ -1,7 +1,8 @@
 // odyssey-supervisor-rpc --run DIR [--policy DIR] [--client-uid UID]… [--audit-keep-bytes N]
-// [--audit-keep SECONDS] [--own DIR] [--notify SOCKET [--watchdog-usec N]]: started by
-// odyssey-supervisor, as a user of its own without capabilities, with fd 3 = socket to root, fd 4 =
-// the listening socket and fd 5 = the directory of the audit log.
+// [--audit-keep SECONDS] [--pool-cells N] [--pool-idle SECONDS] [--own DIR] [--notify SOCKET
+// [--watchdog-usec N]]: started by odyssey-supervisor, as a user of its own without capabilities,
+// with fd 3 = socket to root, fd 4 = the listening socket and fd 5 = the directory of the audit
+// log.
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
@@ -13,6 +14,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -30,6 +32,9 @@
 #include "supervisor/rpc/changes_service.h"
 #include "supervisor/rpc/convert.h"
 #include "supervisor/rpc/egress_service.h"
+#include "supervisor/rpc/image_store.h"
+#include "supervisor/rpc/images_service.h"
+#include "supervisor/rpc/layer_cells.h"
 #include "supervisor/rpc/standing_store.h"
 #include "supervisor/rpc/supervisor_service.h"
 
@@ -53,6 +58,8 @@ struct Options {
   std::set<uid_t> clients = {0, getuid()};
   std::string audit_keep_bytes = "0";
   std::string audit_keep_s = "0";
+  std::string pool_cells = "0";
+  std::string pool_idle_s = "60";
   std::string own;     // a directory that no cell is shown, beside those that root names
   std::string notify;  // the service manager's socket; "": none
   uint64_t watchdog_usec = 0;
@@ -74,6 +81,10 @@ Result<Options> ParseOptions(int argc, char** argv) {
       out.audit_keep_bytes = value;
     } else if (name == "--audit-keep") {
       out.audit_keep_s = value;
+    } else if (name == "--pool-cells") {
+      out.pool_cells = value;
+    } else if (name == "--pool-idle") {
+      out.pool_idle_s = value;
     } else if (name == "--own") {
       out.own = value;
     } else if (name == "--notify") {
@@ -83,8 +94,8 @@ Result<Options> ParseOptions(int argc, char** argv) {
     } else {
       return InvalidArgument(
           "unknown option " + name +
-          "; allowed: --run --policy --client-uid --audit-keep-bytes --audit-keep --own "
-          "--notify --watchdog-usec");
+          "; allowed: --run --policy --client-uid --audit-keep-bytes --audit-keep "
+          "--pool-cells --pool-idle --own --notify --watchdog-usec");
     }
   }
   return out;
@@ -121,6 +132,21 @@ Result<audit::Retention> AuditRetention(const Options& options) {
   return audit::KeepAbout(*bytes, std::chrono::seconds(*age_s));
 }
 
+// Of the cells that are made ahead: 0 to kMaxPoolCells, kept for 1 s to kMaxPoolIdle.
+Result<PoolOptions> PoolOf(const Options& options) {
+  const auto cells = NumberOf(options.pool_cells);
+  if (!cells || *cells > kMaxPoolCells) {
+    return InvalidArgument("--pool-cells " + options.pool_cells + ": give 0, to make none, to " +
+                           std::to_string(kMaxPoolCells));
+  }
+  const auto idle_s = NumberOf(options.pool_idle_s);
+  if (!idle_s || *idle_s == 0 || *idle_s > static_cast<uint64_t>(kMaxPoolIdle.count())) {
+    return InvalidArgument("--pool-idle " + options.pool_idle_s + ": give 1 to " +
+                           std::to_string(kMaxPoolIdle.count()) + " seconds");
+  }
+  return PoolOptions{.cells = *cells, .idle = std::chrono::seconds(*idle_s)};
+}
+
 int Serve(const Options& options) {
   RootClient root{UniqueFd(kRootSocketFd)};
   auto hello = root.ReceiveHello();
@@ -142,16 +168,26 @@ int Serve(const Options& options) {
   if (!kept.ok()) return Fail(kept.status());
   const auto retention = AuditRetention(options);
   if (!retention.ok()) return Fail(retention.status());
+  const auto pool = PoolOf(options);
+  if (!pool.ok()) return Fail(pool.status());
   auto log = audit::LogStore::Open(UniqueFd(kAuditFd), *retention);
   if (!log.ok()) return Fail(Internal("open the audit log: " + log.status().message()));
   AuditLog audit(std::move(*log));
   audit.Add(StartRecord(kVersion));
   const HostLink host(wire::HostSocket(options.run));
   Broker broker(&root, std::move(*hello), facts, &ceiling, &audit, &host,
-                options.run + egress_wire::kBrokerSocket);
+                options.run + egress_wire::kBrokerSocket, *pool);
   for (const v1::CellInfo& cell : *kept) broker.Restore(FromProto(cell));
-  SupervisorService service(&broker, &*reviewed, &*standings);
+  const std::unique_ptr<LayerCells> layer_cells = MakeLayerCells(broker.loop(), broker.root());
+  auto image_store =
+      ImageStore::Open(kAuditFd, layer_cells.get(), [&] { return ceiling.Images(); });
+  if (!image_store.ok()) return Fail(image_store.status());
+  broker.set_find_image([images = image_store->get()](const auto& image, uint32_t owner_uid) {
+    return images->Find(image, owner_uid);
+  });
+  SupervisorService service(&broker, &*reviewed, &*standings, image_store->get());
   ChangesService changes(&broker, &*reviewed);
+  ImagesService images(&broker, image_store->get());
   EgressService egress(&broker);
   rpc::MetricsService metrics([&broker](const auto&) { return broker.CollectMetrics(); });
 
@@ -159,12 +195,14 @@ int Serve(const Options& options) {
   grpc::ServerBuilder builder;
   builder.RegisterService(&service);
   builder.RegisterService(&changes);
+  builder.RegisterService(&images);
   builder.RegisterService(&egress);
   builder.RegisterService(&metrics);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   const std::unique_ptr<grpc::Server> server = rpc::StartWithHealth(
       &builder, {v1::Supervisor::service_full_name(), v1::Changes::service_full_name(),
-                 v1::Egress::service_full_name(), ops::v1::Metrics::service_full_name()});
+                 v1::Images::service_full_name(), v1::Egress::service_full_name(),
+                 ops::v1::Metrics::service_full_name()});
   if (server == nullptr) return Fail(Internal("start the gRPC server"));
 
   rpc::PeerListener listener(UniqueFd(kListenerFd), server.get(), {.uids = options.clients});

@@ -68,6 +68,9 @@ double Seconds(std::chrono::steady_clock::duration time) {
 Metrics::Metrics()
     : cells_(registry_.AddGauge(
           {"odyssey_supervisor_cells", "Cells that there are, those that start or end included."})),
+      cells_ahead_(registry_.AddGauge(
+          {"odyssey_supervisor_cells_ahead",
+           "Of these, cells that were made ahead of need and are nobody's yet."})),
       max_cells_(registry_.AddGauge(
           {"odyssey_supervisor_cells_max", "Most cells that there may be at a time."})),
       execs_running_(registry_.AddGauge(
@@ -88,6 +91,9 @@ Metrics::Metrics()
       cell_ends_(registry_.AddCounter({"odyssey_supervisor_cell_ends_total",
                                        "Cells that ended.",
                                        {{"reason", {"stopped", "memory", "failed"}}}})),
+      pool_(registry_.AddCounter({"odyssey_supervisor_pool_cells_total",
+                                  "Cells that were made ahead of need, and what came of them.",
+                                  {{"event", {"made", "claimed", "unused"}}}})),
       execs_(registry_.AddCounter({"odyssey_supervisor_execs_total",
                                    "Commands that ended.",
                                    {{"outcome", OutcomeNames()}}})),
@@ -150,6 +156,11 @@ void Metrics::OnCellEnded(CellEnd how) {
                                              : "failed"});
 }
 
+void Metrics::OnPool(PoolEvent event) {
+  constexpr const char* kNames[] = {"made", "claimed", "unused"};
+  pool_->Add({kNames[static_cast<size_t>(event)]});
+}
+
 void Metrics::OnExecEnded(const Outcome& outcome) {
   execs_->Add({message::EnumName(outcome.sent.kind())});
   if (!outcome.launch_usec) return;
@@ -190,6 +201,7 @@ void Metrics::OnTraffic(const egress_wire::Traffic& more) {
 
 std::string Metrics::Text(const Now& now) {
   cells_->Set(static_cast<double>(now.cells));
+  cells_ahead_->Set(static_cast<double>(now.cells_ahead));
   max_cells_->Set(static_cast<double>(now.max_cells));
   execs_running_->Set(static_cast<double>(now.execs_running));
   audit_records_->RaiseTo(static_cast<double>(now.audit_records));

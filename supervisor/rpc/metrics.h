@@ -28,6 +28,9 @@ enum class CellEnd {
 
 enum class Transfer { kIn, kOut };
 
+// Of a cell that is made ahead of need.
+enum class PoolEvent { kMade, kClaimed, kUnused };
+
 class Metrics final {
  public:
   Metrics();
@@ -36,6 +39,7 @@ class Metrics final {
   // From the request for a cell that was made to its answer.
   void OnMade(std::chrono::steady_clock::duration took);
   void OnCellEnded(CellEnd how);
+  void OnPool(PoolEvent event);
   void OnExecEnded(const Outcome& outcome);
   // `what`: of the record of type "refuse".
   void OnRefused(std::string_view what, const Status& why);
@@ -49,6 +53,7 @@ class Metrics final {
   // What is true now.
   struct Now {
     uint64_t cells = 0, max_cells = 0;
+    uint64_t cells_ahead = 0;  // of these
     uint64_t execs_running = 0;
     uint64_t audit_records = 0;  // since the start
     bool audit_writable = false;
@@ -60,9 +65,11 @@ class Metrics final {
 
  private:
   metrics::Registry registry_;
-  metrics::Gauge *cells_, *max_cells_, *execs_running_, *audit_writable_, *egress_up_;
+  metrics::Gauge *cells_, *cells_ahead_, *max_cells_, *execs_running_, *audit_writable_,
+      *egress_up_;
   metrics::Gauge* connections_open_;
-  metrics::Counter *cells_made_, *cells_reused_, *cell_ends_, *execs_, *refusals_, *denials_;
+  metrics::Counter *cells_made_, *cells_reused_, *cell_ends_, *pool_, *execs_, *refusals_,
+      *denials_;
   metrics::Counter *file_ops_, *transferred_, *audit_records_;
   metrics::Histogram *preparation_, *launch_, *exec_seconds_;
   metrics::Counter *decisions_, *egress_bytes_, *egress_tokens_, *egress_cost_;

@@ -1,18 +1,16 @@
 #ifndef ODYSSEY_SUPERVISOR_RPC_REVIEW_CELL_H_
 #define ODYSSEY_SUPERVISOR_RPC_REVIEW_CELL_H_
 
-// A review cell: started for one call, and ended with it. Its only process is odyssey-cell-review.
+// A review cell. Its only process is odyssey-cell-review.
 
 #include <functional>
-#include <future>
 #include <memory>
-#include <string>
+#include <utility>
 
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
 #include "policy/plan/plan.h"
-#include "supervisor/rpc/event_loop.h"
-#include "supervisor/rpc/root_client.h"
+#include "supervisor/rpc/call_cell.h"
 #include "supervisor/wire/review_wire.h"
 
 namespace odyssey::supervisor {
@@ -25,8 +23,8 @@ class ReviewCell final {
                                                    plan::Plan plan, const review::Setup& setup);
   ReviewCell(const ReviewCell&) = delete;
   ReviewCell& operator=(const ReviewCell&) = delete;
-  // Waits until nothing of the cell is left.
-  ~ReviewCell();
+  // Waits until nothing of the cell is left. It ends by itself when its stream does.
+  ~ReviewCell() { stream_.reset(); }
 
   // Blocking. `take` gets each item; what it refuses ends the call. The End's own status is not
   // looked at.
@@ -34,21 +32,14 @@ class ReviewCell final {
   Result<review::End> Ask(const review::Request& request, const Take& take);
 
   // Its cell_tree goes with it.
-  void PurgeAtEnd() { purge_ = true; }
+  void PurgeAtEnd() { cell_->PurgeAtEnd(); }
 
  private:
-  ReviewCell(EventLoop* loop, RootClient* root, std::string id)
-      : loop_(loop), root_(root), id_(std::move(id)) {}
+  ReviewCell(std::unique_ptr<CallCell> cell, UniqueFd stream)
+      : cell_(std::move(cell)), stream_(std::move(stream)) {}
 
-  Status WhyGone();
-
-  EventLoop* const loop_;
-  RootClient* const root_;  // on the loop
-  const std::string id_;
-  bool purge_ = false;
-  UniqueFd socket_;  // cell-review's fd 3
+  const std::unique_ptr<CallCell> cell_;
   UniqueFd stream_;
-  std::future<wire::Gone> gone_;
 };
 
 }  // namespace odyssey::supervisor

@@ -32,10 +32,11 @@ Feature DescribeAudit(const Status& state) {
 }  // namespace
 
 SupervisorService::SupervisorService(Broker* broker, ReviewedCells* reviewed,
-                                     const StandingStore* standings)
+                                     const StandingStore* standings, ImageStore* images)
     : broker_(broker),
       reviewed_(reviewed),
       standings_(standings),
+      images_(images),
       features_(DescribeFeatures(broker->hello(), broker->facts())),
       policy_check_(broker->ceiling(), broker->find_image()) {}
 
@@ -61,11 +62,17 @@ grpc::Status SupervisorService::GetInfo(grpc::ServerContext*, const v1::GetInfoR
 grpc::Status SupervisorService::PrepareCell(grpc::ServerContext*,
                                             const v1::PrepareCellRequest* request,
                                             v1::PrepareCellResponse* response) {
-  const auto spec = FromProto(*request);
+  auto spec = FromProto(*request);
   if (!spec.ok()) return rpc::ToGrpc(spec.status());
+  const auto image = HoldImage(&*spec);
+  if (!image.ok()) return rpc::ToGrpc(image.status());
   // Before it can change anything: its changes must be found again.
   if (policy::HasReviewedWrites(spec->sandbox)) {
-    const Status remembered = reviewed_->Remember(*request);
+    v1::PrepareCellRequest known = *request;
+    if (!spec->sandbox.image.reference.empty()) {
+      known.mutable_sandbox()->mutable_image()->set_reference(spec->sandbox.image.reference);
+    }
+    const Status remembered = reviewed_->Remember(known);
     if (!remembered.ok()) return rpc::ToGrpc(remembered);
   }
   bool created = false;
@@ -74,6 +81,14 @@ grpc::Status SupervisorService::PrepareCell(grpc::ServerContext*,
   ToProto(*view, LayersOf(*view), response->mutable_cell());
   response->set_created(created);
   return grpc::Status::OK;
+}
+
+// The image stays while the cell is made, and then by the cell; its name is not looked up twice.
+Result<LayerHold> SupervisorService::HoldImage(PrepareSpec* spec) {
+  if (spec->sandbox.image.reference.empty()) return LayerHold();
+  ODY_RETURN_IF_ERROR(CheckCellKey(spec->key));
+  const bool lasts = !spec->sandbox.ephemeral && !spec->single_use;
+  return images_->Use(spec->key, spec->owner_uid, lasts, &spec->sandbox.image);
 }
 
 grpc::Status SupervisorService::CheckCell(grpc::ServerContext*, const v1::CheckCellRequest* request,
@@ -175,6 +190,7 @@ grpc::Status SupervisorService::RemoveCell(grpc::ServerContext* context,
     v1::CellInfo info;
     ToProto(*view, {}, &info);
     reviewed_->Forget(info.key());
+    images_->ForgetUse(view->key);
   }
   return rpc::ToGrpc(removed);
 }

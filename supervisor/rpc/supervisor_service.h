@@ -3,6 +3,7 @@
 
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 #include "supervisor/rpc/broker.h"
+#include "supervisor/rpc/image_store.h"
 #include "supervisor/rpc/policy_check.h"
 #include "supervisor/rpc/reviewed_cells.h"
 #include "supervisor/rpc/standing_store.h"
@@ -15,7 +16,8 @@ class SupervisorService final
     : public v1::Supervisor::WithCallbackMethod_Exec<v1::Supervisor::Service> {
  public:
   // All are borrowed and outlive the service.
-  SupervisorService(Broker* broker, ReviewedCells* reviewed, const StandingStore* standings);
+  SupervisorService(Broker* broker, ReviewedCells* reviewed, const StandingStore* standings,
+                    ImageStore* images);
 
   grpc::Status GetInfo(grpc::ServerContext* context, const v1::GetInfoRequest* request,
                        v1::GetInfoResponse* response) override;
@@ -50,10 +52,12 @@ class SupervisorService final
 
  private:
   std::vector<Feature> LayersOf(const CellView& view) const;
+  Result<LayerHold> HoldImage(PrepareSpec* spec);
 
   Broker* const broker_;
   ReviewedCells* const reviewed_;
   const StandingStore* const standings_;
+  ImageStore* const images_;
   const std::vector<Feature> features_;
   PolicyCheck policy_check_;
 };

@@ -29,6 +29,20 @@ Measure Spawn() {
   return Timed([] { return SpawnAndWait(TrueCommand()); });
 }
 
+// PrepareCell of a new cell each time, and the first exec in it. The removal is not timed.
+Measure FirstExec(Client* client, const CellOptions& options) {
+  return [client, options, number = 0]() mutable -> Result<double> {
+    CellOptions one = options;
+    one.component += std::to_string(number++);
+    std::unique_ptr<ScopedCell> cell;
+    const Measure make = Timed([&]() -> Status {
+      ODY_ASSIGN_OR_RETURN(cell, ScopedCell::Make(client, one));
+      return client->Exec(cell->id(), TrueCommand()).status();
+    });
+    return make();
+  };
+}
+
 // A measure of bytes per second of `drain`, which answers how many it saw.
 Measure Throughput(std::function<Result<uint64_t>()> drain) {
   return [drain = std::move(drain)]() -> Result<double> {
@@ -83,17 +97,7 @@ Result<Figure> MeasureExecProcess(const Supervisor& supervisor, const Scale& sca
 
 Result<Figure> MeasureColdCell(const Supervisor& supervisor, const Scale& scale) {
   Client client(supervisor);
-  int number = 0;
-  // Only the making is timed, so this is no Timed().
-  const Measure cold = [&]() -> Result<double> {
-    std::unique_ptr<ScopedCell> cell;
-    const Measure make = Timed([&]() -> Status {
-      ODY_ASSIGN_OR_RETURN(
-          cell, ScopedCell::Make(&client, {.component = "cold" + std::to_string(number++)}));
-      return client.Exec(cell->id(), TrueCommand()).status();
-    });
-    return make();
-  };
+  const Measure cold = FirstExec(&client, {.component = "cold"});
   ODY_ASSIGN_OR_RETURN(
       const std::vector<Samples> s,
       Interleave({cold, Spawn(), Timed(BwrapTrue)}, scale.cold_rounds / 20 + 1, scale.cold_rounds));
@@ -102,6 +106,29 @@ Result<Figure> MeasureColdCell(const Supervisor& supervisor, const Scale& scale)
                 .floor = "posix_spawn: " + Times(s[1]),
                 .peer = "bwrap: " + Times(s[2]),
                 .targets = {AtMostTimes(2, s[0].Median(), s[2].Median(), "bwrap")}};
+}
+
+Result<Figure> MeasureClaim(const Supervisor& supervisor, const Scale& scale) {
+  Client client(supervisor);
+  ODY_ASSIGN_OR_RETURN(const auto warm, ScopedCell::Make(&client, {.component = "unclaimed"}));
+  const Measure first = FirstExec(&client, {.component = "claim", .pooled = true});
+  for (int i = 0; i < 2; ++i) ODY_RETURN_IF_ERROR(first().status());  // the second makes demand
+  const Measure claim = [&]() -> Result<double> {
+    ODY_RETURN_IF_ERROR(client.AwaitPool());
+    ODY_ASSIGN_OR_RETURN(const double took, first());
+    ODY_RETURN_IF_ERROR(client.AwaitPool());  // the next one is not made beside the other figures
+    return took;
+  };
+  ODY_ASSIGN_OR_RETURN(const std::vector<Samples> s,
+                       Interleave({claim, WarmExec(&client, warm->id()),
+                                   FirstExec(&client, {.component = "new"}), Timed(BwrapTrue)},
+                                  scale.cold_rounds / 20 + 1, scale.cold_rounds));
+  const double ours = s[0].Median();
+  return Figure{.what = "`PrepareCell` that claims a cell made ahead, and first exec",
+                .odyssey = Times(s[0]),
+                .floor = "warm `Exec`: " + Times(s[1]) + "; cold: " + Times(s[2]),
+                .peer = "bwrap: " + Times(s[3]),
+                .targets = {AtMostTimes(1.3, ours, s[1].Median(), "a warm exec")}};
 }
 
 Result<Figure> MeasureParallelExecs(const Supervisor& supervisor, const Scale& scale) {

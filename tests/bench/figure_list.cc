@@ -17,25 +17,16 @@ struct Entry {
 };
 
 constexpr Entry kFigures[] = {
-    {"warm", MeasureWarmExec},
-    {"process", MeasureExecProcess},
-    {"cold", MeasureColdCell},
-    {"parallel", MeasureParallelExecs},
-    {"stdout", MeasureStdout},
-    {"read", MeasureFileRead},
-    {"memory", MeasureIdleMemory},
-    {"many-cells", MeasureManyCells},
-    {"workspace-size", MeasureWorkspaceSize},
-    {"review-commit", MeasureCommit},
-    {"review-undo", MeasureUndo},
-    {"review-list", MeasureListChanges},
-    {"review-cold", MeasureColdReviewed},
-    {"repository", MeasureRepository},
-    {"turn", MeasureTurn},
-    {"turns-per-second", MeasureTurns},
-    {"grep", MeasureGrep},
-    {"replay", MeasureReplay},
-    {"agentd-start", MeasureAgentdStart},
+    {"warm", MeasureWarmExec},           {"process", MeasureExecProcess},
+    {"cold", MeasureColdCell},           {"claim", MeasureClaim},
+    {"parallel", MeasureParallelExecs},  {"stdout", MeasureStdout},
+    {"read", MeasureFileRead},           {"memory", MeasureIdleMemory},
+    {"many-cells", MeasureManyCells},    {"workspace-size", MeasureWorkspaceSize},
+    {"review-commit", MeasureCommit},    {"review-undo", MeasureUndo},
+    {"review-list", MeasureListChanges}, {"review-cold", MeasureColdReviewed},
+    {"repository", MeasureRepository},   {"turn", MeasureTurn},
+    {"turns-per-second", MeasureTurns},  {"grep", MeasureGrep},
+    {"replay", MeasureReplay},           {"agentd-start", MeasureAgentdStart},
 };
 
 }  // namespace

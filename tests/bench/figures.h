@@ -48,6 +48,8 @@ Result<Figure> MeasureWarmExec(const Supervisor& supervisor, const Scale& scale)
 Result<Figure> MeasureExecProcess(const Supervisor& supervisor, const Scale& scale);
 // PrepareCell of a new ephemeral cell and its first exec.
 Result<Figure> MeasureColdCell(const Supervisor& supervisor, const Scale& scale);
+// PrepareCell that is given a cell made ahead, and its first exec, against an exec in a warm cell.
+Result<Figure> MeasureClaim(const Supervisor& supervisor, const Scale& scale);
 // Execs per second of eight clients, each in a cell of its own.
 Result<Figure> MeasureParallelExecs(const Supervisor& supervisor, const Scale& scale);
 // A command's stdout, drained by the client.

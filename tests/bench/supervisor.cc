@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include <grpcpp/grpcpp.h>
@@ -43,6 +45,12 @@ v1::CellKey KeyOf(const std::string& component) {
   return key;
 }
 
+// Of a metric in Prometheus's text; -1: it is not there.
+int64_t ValueOf(const std::string& text, const std::string& metric) {
+  const size_t line = text.find("\n" + metric + " ");
+  return line == std::string::npos ? -1 : atoll(text.c_str() + line + metric.size() + 2);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Supervisor>> Supervisor::Start() {
@@ -54,10 +62,11 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start() {
 
 Status Supervisor::Launch() {
   ODY_ASSIGN_OR_RETURN(
-      Child process, LaunchDaemon({"odyssey-supervisor", "--state", directory_ + "/state", "--run",
-                                   directory_ + "/run", "--client-uid", std::to_string(getuid()),
-                                   "--bundle-store", agentd_state() + "/bundles/trees"},
-                                  directory_ + "/log"));
+      Child process,
+      LaunchDaemon({"odyssey-supervisor", "--state", directory_ + "/state", "--run",
+                    directory_ + "/run", "--client-uid", std::to_string(getuid()), "--bundle-store",
+                    agentd_state() + "/bundles/trees", "--", "--pool-cells", "4"},
+                   directory_ + "/log"));
   process_.emplace(std::move(process));
   return OkStatus();
 }
@@ -80,6 +89,7 @@ Client::Client(const Supervisor& supervisor) {
                                                  grpc::InsecureChannelCredentials(), arguments);
   stub_ = v1::Supervisor::NewStub(channel);
   changes_ = v1::Changes::NewStub(channel);
+  metrics_ = ops::v1::Metrics::NewStub(channel);
 }
 
 Result<v1::CellInfo> Client::PrepareCell(const CellOptions& options) {
@@ -91,6 +101,7 @@ Result<v1::CellInfo> Client::PrepareCell(const CellOptions& options) {
   if (options.reviewed) request.mutable_sandbox()->set_workspace_writes(policy::v1::WRITES_REVIEW);
   request.set_ephemeral(options.ephemeral);
   request.set_workspace(options.workspace);
+  if (!options.pooled) request.set_bundle_digest(options.component);
   v1::PrepareCellResponse response;
   grpc::ClientContext context;
   ODY_RETURN_IF_ERROR(FromGrpc(stub_->PrepareCell(&context, request, &response)));
@@ -104,6 +115,25 @@ Status Client::RemoveCell(const std::string& cell_id) {
   v1::RemoveCellResponse response;
   grpc::ClientContext context;
   return FromGrpc(stub_->RemoveCell(&context, request, &response));
+}
+
+Status Client::AwaitPool() {
+  constexpr auto kHang = std::chrono::seconds(30);
+  constexpr auto kStep = std::chrono::milliseconds(1);
+  const auto deadline = std::chrono::steady_clock::now() + kHang;
+  while (std::chrono::steady_clock::now() < deadline) {
+    grpc::ClientContext context;
+    ops::v1::GetMetricsResponse response;
+    ODY_RETURN_IF_ERROR(FromGrpc(metrics_->GetMetrics(&context, {}, &response)));
+    const std::string& text = response.text();
+    const std::string pool = "odyssey_supervisor_pool_cells_total";
+    const int64_t ready = ValueOf(text, pool + "{event=\"made\"}") -
+                          ValueOf(text, pool + "{event=\"claimed\"}") -
+                          ValueOf(text, pool + "{event=\"unused\"}");
+    if (ready > 0 && ready == ValueOf(text, "odyssey_supervisor_cells_ahead")) return OkStatus();
+    std::this_thread::sleep_for(kStep);
+  }
+  return Unavailable("no cell was made ahead");
 }
 
 Result<uint64_t> Client::Exec(const std::string& cell_id, const std::vector<std::string>& argv) {

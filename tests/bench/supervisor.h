@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "odyssey/ops/v1/metrics.grpc.pb.h"
 #include "odyssey/supervisor/v1/changes.grpc.pb.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 #include "tests/bench/child.h"
@@ -43,6 +44,9 @@ struct CellOptions {
   bool ephemeral = true;
   std::string workspace = "";  // a directory of the host; "" for a private one
   bool reviewed = false;       // writes to `workspace` go to a copy
+  // Its policy is that of all such cells, so that the supervisor makes some ahead; else it is one
+  // of its own.
+  bool pooled = false;
 };
 
 // One connection. Blocking calls; usable from one thread at a time.
@@ -52,6 +56,8 @@ class Client final {
 
   Result<supervisor::v1::CellInfo> PrepareCell(const CellOptions& options);
   Status RemoveCell(const std::string& cell_id);
+  // Waits until a cell is ready that was made ahead, and none is being made.
+  Status AwaitPool();
   // Runs `argv`; OK only if it exits with 0. Answers the bytes of its stdout.
   Result<uint64_t> Exec(const std::string& cell_id, const std::vector<std::string>& argv);
   // Answers the bytes read.
@@ -67,6 +73,7 @@ class Client final {
  private:
   std::unique_ptr<supervisor::v1::Supervisor::Stub> stub_;
   std::unique_ptr<supervisor::v1::Changes::Stub> changes_;
+  std::unique_ptr<ops::v1::Metrics::Stub> metrics_;
 };
 
 // The cell that `client` prepared, removed when it goes out of scope.

@@ -8,13 +8,14 @@ TOOLS = ("Bash", "LS", "Read", "Write", "Edit", "MultiEdit")
 
 def write(directory, steps, *, rules=None, mode="workspace_write", network=(), read=(), write_=(),
           resources=None, bundle_id="probe", model=None, env=None, tools=None, programs=(),
-          tools_mode="standard", offered=TOOLS, skills=(), memory=None, network_policies=None, servers=None):
+          tools_mode="standard", offered=TOOLS, skills=(), memory=None, network_policies=None, servers=None,
+          image=None):
     """A bundle directory; its path.
 
     `steps` are the scenario's (docs/SCRIPT.md), `rules` the agent's allow, ask and deny,
     `model` another one than the scenario. `tools` are the named system tools of a manifest that has
     no mode for them, `programs` the bundle's own, `offered` the model's tools, `skills` of a text each, by name,
-    `servers` the manifest's mcp_servers.
+    `servers` the manifest's mcp_servers, `image` the root of its cells.
     """
     os.makedirs(directory, exist_ok=True)
     mounts = {key: list(paths) for key, paths in (("read", read), ("write", write_)) if paths}
@@ -33,6 +34,8 @@ def write(directory, steps, *, rules=None, mode="workspace_write", network=(), r
         sandbox["system_tools"] = list(tools)
     if env:
         sandbox["env"] = env
+    if image:
+        sandbox["image"] = image
     if resources:
         sandbox["resources"] = resources
     manifest = {

@@ -32,7 +32,6 @@ BAD = [
     ("w.yaml", "sandbox: {}\nattachment_policy: {max_attachments: -1}\n", 2,
      "attachment_policy.max_attachments"),
     ("w.yaml", "shell_rules:\n- {pattern: a, grants: {root: true}}\n", 2, "shell_rules[0].grants.root"),
-    ("odek.json", '{"sandbox_image": "node:20"}', 1, "sandbox_image"),
     ("odek.json", '{\n"sandbox_volumes": ["./x:/proc"]}', 2, "sandbox_volumes[0]"),
     ("odek.json", '{\n"sandbox_volumes": ["./x:/tmp:exec"]}', 2, "sandbox_volumes[0]"),
     ("odek.json", '{\n"sandbox_volumes": ["./x:/workspace/.git/hooks"]}', 2, "sandbox_volumes[0]"),

@@ -1,0 +1,66 @@
+#include "supervisor/rpc/image_name.h"
+
+#include <algorithm>
+
+namespace odyssey::supervisor {
+namespace {
+
+constexpr size_t kMaxName = 255;  // as of registries
+constexpr size_t kMaxTag = 128;
+constexpr std::string_view kDigestPrefix = "sha256:";
+constexpr size_t kDigestDigits = 64;
+
+bool IsLower(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+bool IsWord(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+// Letters and digits, with single separators between them.
+bool IsComponent(std::string_view text, bool host) {
+  if (text.empty() || !IsWord(text.front()) || !IsWord(text.back())) return false;
+  return std::all_of(text.begin(), text.end(), [host](char c) {
+    return IsLower(c) || c == '.' || c == '_' || c == '-' ||
+           (host && (c == ':' || (c >= 'A' && c <= 'Z')));
+  });
+}
+
+// Where ":TAG" begins, or the end. A colon before the last slash is of a port.
+size_t TagAt(std::string_view name) {
+  const size_t colon = name.rfind(':'), slash = name.rfind('/');
+  const bool tag =
+      colon != std::string_view::npos && (slash == std::string_view::npos || slash < colon);
+  return tag ? colon : name.size();
+}
+
+}  // namespace
+
+bool IsImageDigest(std::string_view text) {
+  return text.starts_with(kDigestPrefix) && text.size() == kDigestPrefix.size() + kDigestDigits &&
+         std::all_of(text.begin() + kDigestPrefix.size(), text.end(),
+                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+std::string_view RepositoryOf(std::string_view name) { return name.substr(0, TagAt(name)); }
+
+Result<std::string> NormalImageName(std::string_view text) {
+  const size_t at = TagAt(text);
+  std::string_view path = text.substr(0, at);
+  const std::string_view tag = at < text.size() ? text.substr(at + 1) : "latest";
+  const bool tagged =
+      !tag.empty() && tag.size() <= kMaxTag && IsWord(tag.front()) &&
+      std::all_of(tag.begin(), tag.end(), [](char c) { return IsWord(c) || c == '.' || c == '-'; });
+  bool good = tagged && !path.empty() && path.size() <= kMaxName;
+  const std::string whole = std::string(path) + ":" + std::string(tag);
+  for (bool first = true; good && !path.empty(); first = false) {
+    const size_t slash = std::min(path.find('/'), path.size());
+    good = IsComponent(path.substr(0, slash), first && slash < path.size()) &&
+           slash + 1 != path.size();
+    path.remove_prefix(std::min(slash + 1, path.size()));
+  }
+  // It would be taken for a digest.
+  good = good && RepositoryOf(whole) != "sha256";
+  if (good) return whole;
+  return InvalidArgument(
+      "give NAME or NAME:TAG, NAME of a-z 0-9 . _ - and /, at most 255 bytes, TAG of letters, "
+      "digits and . _ -, at most 128");
+}
+
+}  // namespace odyssey::supervisor

@@ -1,0 +1,215 @@
+"""`image build`: Dockerfiles, built by the real daemons. The images have nothing but a static busybox."""
+
+import glob
+import json
+import os
+import shutil
+import signal
+import tarfile
+import unittest
+
+import host
+import world
+
+BUSYBOX = shutil.which("busybox") or "/bin/busybox"
+BASE = """\
+FROM scratch
+COPY busybox /bin/busybox
+COPY <<passwd <<group /etc/
+root:x:0:0:root:/:/bin/sh
+me:x:1000:1000::/home:/bin/sh
+passwd
+root:x:0:
+us:x:1000:
+group
+RUN ["/bin/busybox", "--install", "-s", "/bin"]
+RUN mkdir -p /tmp /home && chown me:us /home
+"""
+
+
+@unittest.skipUnless(os.path.exists(BUSYBOX), "no busybox-static")
+class BuildTest(world.WorldTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        base = cls.world.make_directory("base")
+        shutil.copy(BUSYBOX, base + "/busybox")
+        cls.world.make("base/Dockerfile", BASE)
+        done = cls.world.ctl("image", "build", "-t", "base:1", base)
+        assert done.code == 0, done
+        cls.number = 0
+
+    def setUp(self):
+        BuildTest.number += 1
+        self.place = f"context-{self.number}"
+        self.directory = self.world.make_directory(self.place)
+
+    def write(self, name, content):
+        return self.world.make(f"{self.place}/{name}", content)
+
+    def start(self, text, *arguments):
+        self.write("Dockerfile", text)
+        return self.world.start("image", "build", *arguments, self.directory)
+
+    def build(self, text, *arguments):
+        self.write("Dockerfile", text)
+        return self.world.ctl("image", "build", *arguments, self.directory, cwd="/")
+
+    def built(self, text, *arguments):
+        done = self.build(text, *arguments)
+        self.assertEqual(done.code, 0, done)
+        return done.out.strip()
+
+    def run_in(self, image, *command):
+        done = self.world.ctl("exec", "--image", image, "--", *command)
+        self.assertEqual(done.code, 0, done)
+        return done.out
+
+    def images(self):
+        listed = self.world.json("image", "list")
+        listed = listed["images"] if isinstance(listed, dict) else listed
+        return sorted(image["digest"] for image in listed)
+
+    def trees(self):
+        """Directories of the cells of builds, on disk."""
+        return glob.glob(self.world.state + "/**/*image-build-*", recursive=True)
+
+    def test_commands_change_the_image_as_the_user_says(self):
+        image = self.built("FROM base:1\n"
+                           "RUN id -u >/one && chown 7:8 /one && chmod 4755 /one\n"
+                           "USER me\nWORKDIR /home\n"
+                           "RUN id -un >two && ! touch /three\n")
+        out = self.run_in(image, "/bin/sh", "-c", "cat /one /home/two; stat -c %u:%g:%a /one; "
+                                                  "test -e /three || echo none; pwd; id -u")
+        self.assertEqual(out.split(), ["0", "me", "7:8:755", "none", "/workspace", "1000"])
+
+    def test_files_of_the_context_without_what_is_ignored(self):
+        self.write("a", "A")
+        self.write("sub/b", "B")
+        self.write("sub/secret", "no")
+        self.write(".dockerignore", "**/secret\nDockerfile\n.dockerignore\n")
+        image = self.built("FROM base:1\nCOPY --chown=me:us --chmod=640 . /app/\n")
+        out = self.run_in(image, "/bin/sh", "-c", "cd /app; find . | sort; stat -c %U:%G:%a sub/b")
+        self.assertEqual(out.split(), [".", "./a", "./sub", "./sub/b", "me:us:640"])
+
+    def test_stages_and_archives(self):
+        self.write("in/x", "X")
+        with tarfile.open(self.directory + "/a.tar.xz", "w:xz") as archive:
+            archive.add(self.directory + "/in", "in")
+        image = self.built("FROM base:1 AS make\nADD a.tar.xz /out/\nRUN cat /out/in/x >/out/y\n"
+                           "FROM base:1\nCOPY --from=make /out /out\nENTRYPOINT [\"/bin/cat\"]\n")
+        self.assertEqual(self.run_in(image, "cat", "/out/in/x", "/out/y"), "XX")
+        shown = self.world.json("image", "inspect", image)
+        self.assertIn("/bin/cat", json.dumps(shown))
+
+    def test_here_documents_and_arguments(self):
+        image = self.built("ARG FROM=none\nFROM $FROM\nARG WHAT=no\nENV GREET=hello-$WHAT\n"
+                           "RUN <<EOF\nset -e\necho $GREET >/a\necho $WHAT >>/a\nEOF\n"
+                           "RUN cat <<'EOF' >/b\n$WHAT\nEOF\n",
+                           "--build-arg", "FROM=base:1", "--build-arg", "WHAT=you")
+        self.assertEqual(self.run_in(image, "cat", "/a", "/b"), "hello-you\nyou\n$WHAT\n")
+        self.assertEqual(self.run_in(image, "/bin/sh", "-c", "echo $GREET.$WHAT"), "hello-you.\n")
+
+    def test_a_failure_names_the_line_and_leaves_nothing(self):
+        before = self.images()
+        done = self.build("FROM base:1\nRUN echo said; touch /x\n\nRUN exit \\\n 3\n")
+        self.assertEnded(done, 1, "Dockerfile:4: RUN exit  3: exit code 3", "said", "[2/3] RUN echo")
+        self.assertEqual(done.out, "")
+        self.assertEqual(self.images(), before)
+        self.assertEqual(self.trees(), [])
+        done = self.build("FROM base:1\nRUN --mount=type=cache x\nFOO\n")
+        self.assertEnded(done, 1, "Dockerfile:2: RUN: --mount", "Dockerfile:3: FOO", "2 problems")
+
+    def test_nothing_changed_nothing_is_built(self):
+        self.write("a", "1")
+        text = "FROM base:1\nCOPY a /a\nRUN echo once\n"
+        first = self.build(text, "-t", "cached")
+        self.assertIn("once", first.err)
+        second = self.build(text, "-t", "cached", "-t", "again:2")
+        self.assertEqual(second.out, first.out)
+        self.assertNotIn("RUN", second.err)
+        self.assertEqual(self.run_in("again:2", "cat", "/a"), "1")
+        self.write("a", "2")
+        third = self.build(text, "-t", "cached")
+        self.assertIn("once", third.err)
+        self.assertEqual(self.run_in("cached", "cat", "/a"), "2")
+
+    def test_an_interrupt_leaves_nothing(self):
+        before = self.images()
+        building = self.start("FROM base:1\nRUN touch /x\nRUN echo here; sleep 1000\n")
+        host.eventually(lambda: "here\n" in building.err, host.HANG_S, lambda: building.err)
+        building.process.send_signal(signal.SIGINT)
+        self.assertEqual(building.ended().code, 130)
+        host.eventually(lambda: not self.world.cell_commands("sleep"), host.HANG_S, self.world.cells)
+        self.assertEqual(self.images(), before)
+        self.assertEqual(self.trees(), [])
+
+    def test_links_lead_nowhere_outside(self):
+        """Of the context to the host, and of the image to the host."""
+        os.symlink("/etc/passwd", self.directory + "/link")
+        self.write("a", "A")
+        done = self.build("FROM base:1\nCOPY link /x\n")
+        self.assertEnded(done, 1, "leads out of the context")
+        target = self.world.make_directory("target-of-a-link")
+        image = self.built(f"FROM base:1\nRUN mkdir -p {target} && ln -s {target} /l\nCOPY a /l/a\n")
+        self.assertEqual(self.run_in(image, "cat", target + "/a"), "A")
+        self.assertEqual(os.listdir(target), [])
+
+    def test_the_network_is_none(self):
+        image = self.built("FROM base:1\nRUN ls /sys/class/net >/n; ip link >/n 2>&1 || true; "
+                           "wget -T 5 -O /w http://192.0.2.1/ 2>&1 | tee /e; true\n")
+        self.assertNotIn("eth", self.run_in(image, "cat", "/n"))
+
+
+class OdekTest(world.WorldTest):
+    """Dockerfile.odek: approved, then built."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        base = cls.world.make_directory("base")
+        shutil.copy(BUSYBOX, base + "/busybox")
+        cls.world.make("base/Dockerfile", BASE)
+        assert cls.world.ctl("image", "build", "-t", "base:1", base).code == 0
+        cls.project = cls.world.make_directory("project")
+        cls.world.make("project/odek.json", "{}")
+        cls.world.make("project/Dockerfile.odek", "FROM base:1\nCOPY a /a\nRUN echo built\n")
+        cls.world.make("project/a", "1")
+
+    def exec(self, approve, *options):
+        env = {**os.environ, "HOME": self.world.directory}
+        env.pop("ODEK_APPROVE_PROJECT_SANDBOX", None)
+        if approve:
+            env["ODEK_APPROVE_PROJECT_SANDBOX"] = "1"
+        return self.world.ctl("exec", "--policy", "odek.json", *options, "--", "cat", "/a", cwd=self.project,
+                              env=env)
+
+    def names(self):
+        listed = self.world.json("image", "list")
+        listed = listed["images"] if isinstance(listed, dict) else listed
+        return [name for image in listed for name in image.get("names", [])
+                if name.startswith("odek-sandbox:")]
+
+    def test_it_is_built_when_it_is_approved(self):
+        done = self.exec(approve=False)
+        self.assertEnded(done, 125, "Dockerfile.odek: build an image and run in it; of base:1")
+        self.assertEqual(self.names(), [])
+        self.assertIn("is not built yet", self.exec(False, "--explain").err)
+        done = self.exec(approve=True)
+        self.assertEqual((done.code, done.out), (0, "1"), done)
+        self.assertIn("built", done.err)
+        self.assertRegex(self.names()[0], r"^odek-sandbox:[0-9a-f]{24}$")
+        again = self.exec(approve=True)
+        self.assertEqual((again.code, again.out), (0, "1"), again)
+        self.assertNotIn("built", again.err.replace("builds", ""))
+        explained = self.exec(False, "--explain")
+        self.assertIn("image sha256:", explained.out, explained)
+        # A file of the context is part of what is approved, and of the name.
+        self.world.make("project/a", "2")
+        self.assertEnded(self.exec(approve=False), 125)
+        self.assertEqual(self.exec(approve=True).out, "2")
+        self.assertEqual(len(self.names()), 2)
+
+
+if __name__ == "__main__":
+    world.main()

@@ -1,0 +1,205 @@
+"""Cells whose root is a container image: what they see, who they are, and where their writes go."""
+
+import json
+import os
+
+import bundles
+import host
+import world
+from image_maker import Layer, Layout, busybox_layer
+
+FIRST_ID = 0x70000000 + (1 << 24)  # of the ranges of ids, above the uids of cells
+PROGRAMS = ("chmod", "cp", "env", "grep", "ln", "mkdir", "mv", "nc", "rm", "sleep", "touch")
+
+
+def test_layer():
+    layer = busybox_layer()
+    for program in PROGRAMS:
+        layer.link("bin/" + program, "busybox")
+    layer.directory("srv", uid=1000, gid=1000)
+    layer.add("srv/of-app", "app's\n", mode=0o600, uid=1000, gid=1000)
+    layer.add("etc/of-root", "root's\n", mode=0o600)
+    return layer.add("etc/group", "root:x:0:\napp:x:1000:\nstaff:x:50:\n")
+
+
+class ImageCellTest(world.WorldTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.layout = Layout(cls.world.make_directory("layout"))
+        cls.layout.add("base:1", [test_layer()], Env=["PATH=/bin", "GREETING=hello"])
+        cls.layout.add("user:1", [test_layer()], Env=["PATH=/bin"], User="app:staff")
+        # Where a cell has mounts and files of its own this one has links, and files in place of directories.
+        hostile = test_layer()
+        hostile.link("workspace", "etc").link("cell", "etc").link(".odyssey", "etc").link(".proc", "etc")
+        hostile.link("sys", "etc").add("dev", "no directory\n")
+        hostile.link("etc/hosts", "of-root").link("etc/resolv.conf", "../etc/of-root")
+        cls.layout.add("hostile:1", [hostile, Layer().whiteout("tmp").link("tmp", "etc")],
+                       Env=["PATH=/bin"])
+        done = cls.world.ctl("image", "load", cls.layout.directory)
+        assert done.code == 0, done
+
+    def run_in(self, *arguments, image="base:1", code=0, **options):
+        done = self.world.ctl("exec", "--image", image, *arguments, **options)
+        self.assertEqual(done.code, code, done)
+        return done.out
+
+    def shell(self, text, *options, **more):
+        return self.run_in(*options, "--", "sh", "-c", text, **more)
+
+    def test_the_root_is_the_image(self):
+        out = self.shell("ls -A /; cat /etc/passwd; echo $GREETING; pwd; echo $HOME")
+        names = out.split()
+        for name in ("bin", "etc", "srv", "proc", "dev", "workspace", "cell", "hello", "/workspace",
+                     "/cell/data/home"):
+            self.assertIn(name, names)
+        for name in ("usr", "lib", "opt", "run"):
+            self.assertNotIn(name, names)
+        self.assertIn("app:x:1000", out)
+        self.assertIn("localhost", self.shell("cat /etc/hosts"))
+
+    def test_files_have_their_owners_and_no_uid_of_the_host(self):
+        out = self.shell("stat -c %u:%g /srv /srv/of-app /etc/of-root; cat /etc/of-root")
+        self.assertEqual(out.split(), ["1000:1000", "1000:1000", "0:0", "root's"])
+        layers = f"{self.world.state}/supervisor/cells/images"
+        owners = set()
+        for directory, _, files in os.walk(layers):
+            for name in files:
+                owners.add(os.lstat(os.path.join(directory, name)).st_uid)
+        self.assertEqual(owners, {FIRST_ID, FIRST_ID + 1000})
+
+    def test_root_of_the_cell_is_no_root_of_the_host(self):
+        self.assertEqual(self.shell("id -u; grep Cap /proc/self/status; cat /proc/self/uid_map").split()[0], "0")
+        status = self.shell("cat /proc/self/status")
+        for line in status.splitlines():
+            if line.startswith("Cap"):
+                self.assertEqual(int(line.split()[1], 16), 0, line)
+        running = self.world.start("exec", "--image", "base:1", "--", "sleep", "98765")
+        self.addCleanup(running.kill)
+        [pid] = host.eventually(
+            lambda: [pid for pid in host.pids() if host.command_line(pid) == ["sleep", "98765"]],
+            host.HANG_S, "sleep runs")
+        self.assertGreaterEqual(host.uid(pid), FIRST_ID + 65536)
+        # What it may not do to the image's other users' files it may not.
+        self.assertIn("Permission denied", self.world.ctl(
+            "exec", "--image", "base:1", "--", "cat", "/srv/of-app").err)
+
+    def test_the_user_is_the_images_or_the_policys(self):
+        self.assertEqual(self.shell("id -u; id -g", image="user:1").split(), ["1000", "50"])
+        self.assertEqual(self.shell("cat /srv/of-app", "--image-user", "app").strip(), "app's")
+        self.assertEqual(self.shell("id -u; id -g", "--image-user", "7:8").split(), ["7", "8"])
+        self.assertEqual(self.shell("id -u", "--image-user", "root", image="user:1").strip(), "0")
+        refused = self.world.ctl("exec", "--image", "base:1", "--image-user", "nosuch", "--", "id")
+        self.assertEqual(refused.code, 125)
+        self.assertIn("nosuch", refused.err)
+
+    def test_links_of_an_image_lead_no_mount_away(self):
+        out = self.shell(
+            "cat /etc/of-root /etc/hosts /etc/resolv.conf; touch /workspace/x /tmp/y; ls /etc /workspace /tmp",
+            image="hostile:1")
+        self.assertIn("root's\n127.0.0.1 localhost", out)
+        self.assertIn("nameserver", out)
+        etc = out.split("/etc:")[1].split("/tmp:")[0].split()
+        self.assertNotIn("x", etc)
+        self.assertNotIn("y", etc)
+        self.assertNotIn("cell-init", etc)
+
+    def test_programs_are_the_images_and_cannot_be_written(self):
+        text = "cp /bin/busybox /root/cat; /root/cat /dev/null; echo $?; touch /bin/x; echo $?"
+        self.assertEqual(self.shell(text, "--tools", "standard").split(), ["126", "1"])
+        self.assertEqual(self.shell(text, "--tools", "all").split(), ["0", "0"])
+        refused = self.world.ctl("exec", "--image", "base:1", "--tools", "explicit", "--tool", "sh", "--", "sh")
+        self.assertEqual(refused.code, 125)
+        self.assertIn("--tools", refused.err)
+
+    def test_writes_stay_with_the_cell_and_the_image_is_as_it_was(self):
+        self.shell("echo mine > /etc/motd; rm /etc/of-root; mkdir /new", "--cell", "kept")
+        again = self.shell("cat /etc/motd; ls -d /new; ls /etc/of-root 2>/dev/null", "--cell", "kept")
+        self.assertEqual(again.split(), ["mine", "/new"])
+        self.assertEqual(self.world.ctl("cell", "rm", "kept").code, 0)
+        self.assertEqual(self.shell("cat /etc/motd", "--cell", "kept"), "mine\n")
+        self.assertEqual(self.shell("ls /etc/motd /new 2>/dev/null; cat /etc/of-root"), "root's\n")
+
+    def test_a_commit_is_one_layer_more(self):
+        self.shell("echo mine > /etc/motd; rm /etc/of-root; rm -r /srv; mkdir /srv", "--cell", "made")
+        done = self.world.ctl("image", "commit", "made", "made:1")
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual(self.shell("cat /etc/motd; ls -A /srv /etc/of-root 2>/dev/null; stat -c %u /etc/motd",
+                                    image="made:1").split(), ["mine", "/srv:", "0"])
+        info = self.world.json("image", "inspect", "made:1")
+        layers = info["image"]["layers"] if "image" in info else info["layers"]
+        self.assertEqual(len(layers), 2)
+
+    def test_a_workspace_of_the_host_belongs_to_the_cells_user(self):
+        directory = self.world.make_directory("project")
+        os.chown(directory, 5000, 5000)
+        out = self.shell("stat -c %u /workspace; echo x > made; stat -c %u made",
+                         "--workspace", directory)
+        self.assertEqual(out.split(), ["0", "0"])
+        self.assertEqual(os.stat(directory + "/made").st_uid, 5000)
+
+    def test_tools_of_an_agent_work_in_its_image(self):
+        steps = [bundles.bash("cat /etc/passwd; id -u; echo said > said"),
+                 bundles.call("Write", path="made.txt", content="one\n"),
+                 bundles.call("Edit", path="made.txt", old_text="one", new_text="two"),
+                 bundles.call("Read", path="made.txt"), bundles.call("LS", path=".")]
+        bundle = bundles.write(f"{self.world.directory}/agent", [*steps, bundles.say("done")],
+                               image={"name": "base:1", "user": "app"},
+                               offered=("Bash", "Edit", "LS", "Read", "Write"))
+        done = self.world.ctl("-o", "json", "run", bundle, "--prompt", "go", "--approve", "all")
+        self.assertEqual(done.code, 0, done)
+        results = [event["payload"]["payload"]["result"] for event in done.lines()
+                   if event["payload"]["type"] == "tool_call_finished"]
+        self.assertIn("app:x:1000", results[0]["stdout"])
+        self.assertIn("\n1000\n", results[0]["stdout"])
+        self.assertEqual(results[3]["content"], "two\n")
+        self.assertEqual([entry["name"] for entry in results[4]["entries"]], ["made.txt", "said"])
+
+    def odek(self, config, files=()):
+        directory = self.world.make_directory("odek")
+        for name in files:
+            os.makedirs(f"{directory}/{name}", exist_ok=True)
+        path = self.world.make("odek/odek.json", json.dumps(config))
+        return directory, path
+
+    def in_project(self, config, text, *options, files=(), code=0):
+        directory, path = self.odek(config, files)
+        done = self.world.ctl("exec", "--policy", path, *options, "--", "sh", "-c", text, cwd=directory,
+                              env=dict(os.environ, ODEK_APPROVE_PROJECT_SANDBOX="1", ODEK_TEST="from here"))
+        self.assertEqual(done.code, code, done)
+        return done
+
+    def test_a_project_of_odek_with_an_image(self):
+        done = self.in_project(
+            {"sandbox": True, "sandbox_image": "base:1", "sandbox_env": {"A": "b", "C": "${ODEK_TEST}"},
+             "sandbox_volumes": ["./data:/data", "./seen:/seen:ro"], "sandbox_memory": "256m"},
+            "id -u; echo $A $C; pwd; touch /data/made odek-made; touch /seen/x 2>&1; "
+            "cp /bin/busybox /tmp/x; /tmp/x true; echo $?", files=("data", "seen"))
+        lines = done.out.splitlines()
+        self.assertEqual(lines[:3], ["0", "b from here", "/workspace"])
+        self.assertIn("Read-only file system", lines[3])
+        self.assertEqual(lines[4], "126")
+        self.assertTrue(os.path.exists(f"{self.world.directory}/odek/data/made"))
+        self.assertTrue(os.path.exists(f"{self.world.directory}/odek/odek-made"))
+
+    def test_flags_of_odek_are_over_its_files(self):
+        config = {"sandbox_image": "nosuch:1", "sandbox_user": "app"}
+        done = self.in_project(config, "id -u", "--sandbox-image", "base:1", "--sandbox-user", "0")
+        self.assertEqual(done.out, "0\n")
+        missing = self.in_project(config, "id -u", code=125)
+        self.assertIn("sandbox_image", missing.err)
+        self.assertIn("nosuch:1", missing.err)
+        self.assertIn("image pull", missing.err)
+        done = self.world.ctl("exec", "--sandbox-image", "base:1", "--", "true")
+        self.assertEqual(done.code, 125 if done.code == 125 else 2, done)
+        self.assertIn("--sandbox-image", done.err)
+
+    def test_of_two_images_the_projects_is_asked_about(self):
+        directory, path = self.odek({"sandbox_image": "base:1"})
+        done = self.world.ctl("exec", "--policy", path, "--", "true", cwd=directory)
+        self.assertEqual(done.code, 125, done)
+        self.assertIn("another image than your own", done.err)
+
+
+if __name__ == "__main__":
+    world.main()
