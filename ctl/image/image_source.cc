@@ -15,6 +15,9 @@ using Json = nlohmann::ordered_json;
 constexpr size_t kPiece = size_t{256} << 10;
 constexpr size_t kMaxImages = 256;
 constexpr size_t kMaxNames = 64;  // of one image
+// Where a tar that is not packed says what it is.
+constexpr size_t kTarHead = 262;
+constexpr std::string_view kTarMagic = "ustar";
 // A slow disk is no registry that stalls.
 constexpr std::chrono::milliseconds kSilence = std::chrono::minutes(10);
 
@@ -86,7 +89,6 @@ class DockerArchive final : public ImageSource {
   // Into a directory with the manifest that skopeo makes, and each blob by its digest.
   Result<ImageParts> Open(size_t image) override {
     const std::string directory = cell_->Work() + "/image-" + std::to_string(image);
-    const std::string policy = cell_->Work() + "/policy.json";
     CellCommand command{
         .argv = {"skopeo", "--insecure-policy", "--tmpdir", cell_->Temporary(), "copy", "--quiet",
                  "docker-archive:" + path_ + ":@" + std::to_string(image), "dir:" + directory},
@@ -194,8 +196,24 @@ Result<std::unique_ptr<ImageSource>> OpenArchive(ImageCell* cell, const std::str
         (no_tar ? "it is no tar" : "it has neither index.json nor manifest.json"));
   }
   ODY_ASSIGN_OR_RETURN(std::vector<std::vector<std::string>> names, ReadArchiveNames(*manifest));
+  ODY_ASSIGN_OR_RETURN(
+      const std::string head,
+      cell->Capture({.argv = {"head", "-c", std::to_string(kTarHead), path}}, kTarHead));
+  std::string plain = path;
+  if (!head.ends_with(kTarMagic)) {
+    // skopeo 1.9 reads no packed one.
+    ODY_ASSIGN_OR_RETURN(const CommandEnd all, cell->Execute(tar("unpacked"), nothing));
+    if (!all.ok()) return FailedPrecondition(SkopeoError(all.errors));
+    plain = work + "/plain.tar";
+    ODY_RETURN_IF_ERROR(
+        cell->Capture({.argv = {"sh", "-c", "cd \"$1\" && exec tar --create --file=\"$2\" -- *",
+                                "sh", work + "/unpacked", plain},
+                       .silence = kSilence},
+                      0)
+            .status());
+  }
   return std::unique_ptr<ImageSource>(
-      std::make_unique<DockerArchive>(cell, path, std::move(names)));
+      std::make_unique<DockerArchive>(cell, plain, std::move(names)));
 }
 
 }  // namespace odyssey::ctl
