@@ -29,6 +29,9 @@ NAMES = {
     "graph.example.com": PUBLIC,
     "rpc.example.com": PUBLIC,
     "mcp.example.com": PUBLIC,
+    "registry.test": PUBLIC,
+    "blobs.registry.test": OTHER,
+    "inside.registry.test": PRIVATE,
 }
 
 _libc = ctypes.CDLL(None)
