@@ -121,7 +121,8 @@ int CollectCommand(const Invocation& call) {
     if (call.console->json) {
       call.console->PrintJson(message::ToJson(response));
     } else {
-      call.console->PrintLine("removed " + std::to_string(response.layers()) + " layers, freed " +
+      const char* const layers = response.layers() == 1 ? " layer, freed " : " layers, freed ";
+      call.console->PrintLine("removed " + std::to_string(response.layers()) + layers +
                               FormatSize(response.bytes()));
     }
     return kExitOk;

@@ -353,7 +353,7 @@ class StoreTest(ImageTest):
         self.assertEqual(done.out, f"removed base:1\nremoved other:latest\nremoved {self.digest}\n")
         self.assertIn("nothing", done.err)
         self.assertEqual(self.images(), {})
-        self.assertRegex(self.image("gc").out, r"^removed 1 layers, freed [\d.]+ [KM]iB\n$")
+        self.assertRegex(self.image("gc").out, r"^removed 1 layer, freed [\d.]+ [KM]iB\n$")
         self.assertEqual(self.image("gc").out, "removed 0 layers, freed 0 B\n")
 
     def test_a_session_is_no_cell(self):
