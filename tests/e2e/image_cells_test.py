@@ -9,13 +9,16 @@ import world
 from image_maker import Layer, Layout, busybox_layer
 
 FIRST_ID = 0x70000000 + (1 << 24)  # of the ranges of ids, above the uids of cells
-PROGRAMS = ("chmod", "cp", "env", "grep", "ln", "mkdir", "mv", "nc", "rm", "sleep", "touch")
+PROGRAMS = ("awk", "chmod", "cp", "cut", "env", "find", "grep", "head", "ln", "mkdir", "mv", "nc", "printf", "rm", "sed", "seq", "sleep",
+            "sort", "tail", "test", "touch", "tr", "uniq", "wc", "xargs")
 
 
 def test_layer():
     layer = busybox_layer()
     for program in PROGRAMS:
         layer.link("bin/" + program, "busybox")
+    layer.directory("var/tmp", mode=0o1777)
+    layer.add("etc/nsswitch.conf", "hosts: files dns\n")
     layer.directory("srv", uid=1000, gid=1000)
     layer.add("srv/of-app", "app's\n", mode=0o600, uid=1000, gid=1000)
     layer.add("etc/of-root", "root's\n", mode=0o600)
@@ -137,6 +140,14 @@ class ImageCellTest(world.WorldTest):
                          "--workspace", directory)
         self.assertEqual(out.split(), ["0", "0"])
         self.assertEqual(os.stat(directory + "/made").st_uid, 5000)
+
+    def test_the_probes_find_what_they_find_elsewhere(self):
+        done = self.world.ctl("-o", "json", "doctor", "--probe", "--image", "base:1", "-v")
+        results = done.json()["results"]
+        wrong = [one for one in results if one["verdict"] in ("escaped", "broken")]
+        self.assertEqual((done.code, wrong), (0, []), done.err)
+        contained = sum(one["verdict"] == "contained" for one in results)
+        self.assertGreater(contained, 600)
 
     def test_tools_of_an_agent_work_in_its_image(self):
         steps = [bundles.bash("cat /etc/passwd; id -u; echo said > said"),
