@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ctl/cell/cell_name.h"
+#include "ctl/policy/option_words.h"
 #include "ctl/view/denial_line.h"
 #include "policy/convert/sandbox_proto.h"
 
@@ -41,6 +42,12 @@ CommandResult FailedBy(const ExecOutcome& outcome) {
     default:
       return {0, outcome.message().empty() ? "ended without an exit code" : outcome.message(), ""};
   }
+}
+
+// `image build` has no other network than what is public.
+std::string GrantOf(const supervisor::v1::Denial& denial) {
+  if (denial.grant_key() == supervisor::v1::GRANT_KEY_NETWORK_FULL) return "--network public";
+  return GrantAsOption(denial, policy::ExecutablesMode::kAll);
 }
 
 }  // namespace
@@ -197,7 +204,10 @@ Result<ExecOutcome> SupervisorStore::Execute(const std::string& cell_id,
   Status shown;
   while (shown.ok() && stream.Read(&response)) {
     if (response.has_output()) shown = progress_->Output(response.output().data());
-    if (response.has_denial()) denials.push_back(response.denial());
+    if (response.has_denial()) {
+      denials.push_back(response.denial());
+      denials.back().set_grant(GrantOf(response.denial()));
+    }
     if (response.has_outcome()) outcome = response.outcome();
   }
   progress_->EndOutput();

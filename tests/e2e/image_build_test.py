@@ -164,6 +164,8 @@ class BuildTest(world.WorldTest):
         devices = [line.split(":")[0].strip() for line in self.run_in(image, "cat", "/n").splitlines()
                    if ":" in line]
         self.assertEqual(devices, ["lo"])
+        done = self.build("FROM base:1\nRUN wget -O /w http://files.test/\n")
+        self.assertEnded(done, 1, "resolve files.test", "--network public")
 
     def test_without_the_cache_it_is_built_again(self):
         self.write("a", "A")
