@@ -14,7 +14,7 @@ from image_maker import Layer, Layout
 from network import PUBLIC, Network, die_with_the_test
 
 PROGRAMS = ("apt", "base-files", "base-passwd", "coreutils", "dash", "diffutils", "dpkg", "findutils", "grep", "gzip",
-            "libc-bin", "mawk", "sed", "tar")
+            "libc-bin", "mawk", "passwd", "sed", "tar")
 PORT = 8000
 SOURCE = f"deb [trusted=yes] http://registry.test:{PORT}/ stable main"
 
@@ -153,6 +153,7 @@ FROM apt:1
 RUN echo '{SOURCE}' > /etc/apt/sources.list
 RUN apt-get update
 RUN apt-get install -y --no-install-recommends probe && rm -rf /var/lib/apt/lists/*
+RUN touch /etc/shadow /etc/gshadow /etc/subuid /etc/subgid && useradd someone && id someone
 """)
         return self.world.ctl("image", "build", "-t", name + ":1", *options, directory)
 
