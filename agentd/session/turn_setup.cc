@@ -70,6 +70,7 @@ Result<sandbox::CellSpec> CellOf(const SessionRecord& record, const bundle::Inst
 // bash where the host has it and the cell shows it.
 const char* ShellOf(const policy::SandboxRequest& request) {
   if (access("/bin/bash", X_OK) != 0) return tools::kPlainShell;
+  if (!request.image.reference.empty()) return tools::kPlainShell;  // few images have another
   if (request.executables_mode != policy::ExecutablesMode::kExplicit) return tools::kBashShell;
   const std::vector<std::string>& named = request.executables;
   const bool has_bash = std::any_of(named.begin(), named.end(), [](const std::string& program) {

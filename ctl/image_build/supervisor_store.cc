@@ -1,12 +1,15 @@
 #include "ctl/image_build/supervisor_store.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <utility>
 #include <vector>
 
 #include "ctl/cell/cell_name.h"
+#include "ctl/policy/option_words.h"
 #include "ctl/view/denial_line.h"
 #include "policy/convert/sandbox_proto.h"
 
@@ -18,6 +21,8 @@ using supervisor::v1::ImportImageRequest;
 using supervisor::v1::ImportImageResponse;
 
 constexpr size_t kPiece = size_t{1} << 20;
+constexpr std::chrono::seconds kMostUntilIdle{30};
+constexpr int kBetweenLooksMs = 10;
 
 // How a command ended that did not succeed.
 CommandResult FailedBy(const ExecOutcome& outcome) {
@@ -37,6 +42,12 @@ CommandResult FailedBy(const ExecOutcome& outcome) {
     default:
       return {0, outcome.message().empty() ? "ended without an exit code" : outcome.message(), ""};
   }
+}
+
+// `image build` has no other network than what is public.
+std::string GrantOf(const supervisor::v1::Denial& denial) {
+  if (denial.grant_key() == supervisor::v1::GRANT_KEY_NETWORK_FULL) return "--network public";
+  return GrantAsOption(denial, policy::ExecutablesMode::kAll);
 }
 
 }  // namespace
@@ -193,7 +204,10 @@ Result<ExecOutcome> SupervisorStore::Execute(const std::string& cell_id,
   Status shown;
   while (shown.ok() && stream.Read(&response)) {
     if (response.has_output()) shown = progress_->Output(response.output().data());
-    if (response.has_denial()) denials.push_back(response.denial());
+    if (response.has_denial()) {
+      denials.push_back(response.denial());
+      denials.back().set_grant(GrantOf(response.denial()));
+    }
     if (response.has_outcome()) outcome = response.outcome();
   }
   progress_->EndOutput();
@@ -201,6 +215,20 @@ Result<ExecOutcome> SupervisorStore::Execute(const std::string& cell_id,
   ODY_RETURN_IF_ERROR(stream.Finish());
   for (const std::string& line : DenialLines(denials, outcome.denials())) progress_->Note(line);
   return outcome;
+}
+
+Status SupervisorStore::WaitUntilIdle(const std::string& cell_id) {
+  const auto end = std::chrono::steady_clock::now() + kMostUntilIdle;
+  supervisor::v1::DescribeCellRequest request;
+  request.set_cell_id(cell_id);
+  do {
+    supervisor::v1::DescribeCellResponse response;
+    ODY_RETURN_IF_ERROR(cells_.DescribeCell(Interruptible(kQuickCallMs), request, &response));
+    if (response.cell().running_execs() == 0) return OkStatus();
+    pollfd polled = {signals_, POLLIN, 0};
+    poll(&polled, 1, kBetweenLooksMs);
+  } while (std::chrono::steady_clock::now() < end);
+  return FailedPrecondition("the command's processes do not end");
 }
 
 Result<CommandResult> SupervisorStore::Run(const BuildCommand& command) {
@@ -215,6 +243,7 @@ Result<CommandResult> SupervisorStore::Run(const BuildCommand& command) {
   if (outcome.kind() != supervisor::v1::OUTCOME_KIND_EXITED || outcome.exit_code() != 0) {
     return FailedBy(outcome);
   }
+  ODY_RETURN_IF_ERROR(WaitUntilIdle(prepared.cell().cell_id()));
   supervisor::v1::CommitImageRequest commit;
   *commit.mutable_key() = request.key();
   commit.set_owner_uid(owner_);

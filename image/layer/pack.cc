@@ -284,8 +284,9 @@ Result<PackStats> PackFiles(int root, const std::string& path, int file, const B
   }
   const std::string_view relative = std::string_view(path).substr(1);
   const std::string parent(ParentOf(relative)), name(NameOf(relative));
-  const UniqueFd directory = OpenBelow(root, parent.empty() ? "." : parent, O_PATH | O_DIRECTORY,
-                                       RESOLVE_BENEATH | RESOLVE_NO_XDEV);
+  // With "/." a link is on the way, and no last component, which O_PATH would open.
+  const UniqueFd directory = OpenBelow(root, parent.empty() ? "." : parent + "/.",
+                                       O_PATH | O_DIRECTORY, RESOLVE_BENEATH | RESOLVE_NO_XDEV);
   struct stat info {};
   if (!directory || fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ELOOP) return NotFound(path + ": a link is on the way to it");

@@ -62,6 +62,26 @@ TEST(MergeTest, GrantsAndForbiddenPlacesAddUp) {
   EXPECT_EQ(first.forbidden[1].origin, (Origin{"2", 3}));
 }
 
+TEST(MergeTest, OfImagesTheSmallerQuotaHoldsAndAllKeysAreWanted) {
+  Ceiling merged, second;
+  EXPECT_EQ(ImageQuotaOf(merged.images), kDefaultImageQuota);
+  merged.images = {{80, {"1", 1}}, {{"registry.test/*", "/a.pem", {"1", 2}}}};
+  second.images = {{60, {"2", 1}}, {{"registry.test/app:1", "/b.pem", {"2", 2}}}};
+  Merge(second, &merged);
+  Merge({}, &merged);
+  EXPECT_EQ(ImageQuotaOf(merged.images), 60u);
+  const auto keys = [&](const std::string& name, const std::string& repository) {
+    std::string out;
+    for (const SignedImages& rule : SignaturesOf(merged.images, name, repository)) out += rule.key;
+    return out;
+  };
+  EXPECT_EQ(keys("registry.test/app:1", "registry.test/app"), "/a.pem/b.pem");
+  EXPECT_EQ(keys("registry.test/app:2", "registry.test/app"), "/a.pem");
+  EXPECT_EQ(keys("other/app:1", "other/app"), "");
+  EXPECT_EQ(keys("", ""), "");
+  EXPECT_NE(Digest(merged), Digest(second));
+}
+
 TEST(MergeTest, OfTwoLimitsTheSmallerHoldsAndNoneIsNoBound) {
   const size_t pids = FieldNamed("pids");
   Ceiling merged = Bounded("pids", 100, 50, "1");

@@ -120,6 +120,27 @@ TEST(ReadCeilingTest, AQuotaBoundsSomethingOfSomebody) {
                 "`cells`, `turns`, `disk_mb`");
 }
 
+TEST(ReadCeilingTest, ImagesHaveAQuotaAndKeys) {
+  const ceiling::Ceiling out = Good(Versioned(R"(images:
+  quota_mb: 3
+  require:
+    - {name: "registry.test/*", key: /etc/keys/team.pem}
+)"));
+  EXPECT_EQ(out.images.quota, (ceiling::Bound{3 << 20, {kFile, 3}}));
+  EXPECT_EQ(
+      out.images.require,
+      (std::vector<ceiling::SignedImages>{{"registry.test/*", "/etc/keys/team.pem", {kFile, 5}}}));
+  const std::string file = kFile;
+  EXPECT_EQ(Bad(Versioned("images: {require: [{name: \"a?\", key: keys/team.pem}]}")),
+            (std::vector<std::string>{
+                file + ":2: images.require[0].name: `a?` must be an image's name, in which `*` "
+                       "stands for any characters",
+                file + ":2: images.require[0].key: `keys/team.pem` must be the absolute path of a "
+                       "file"}));
+  EXPECT_EQ(Bad(Versioned("images: {quota_mb: 0}")).front(),
+            file + ":2: images.quota_mb: must be a whole number from 1 to 1073741824, not 0");
+}
+
 TEST(ReadCeilingTest, ChoicesThatNeedNoGrantGrantNothing) {
   const ceiling::Ceiling out = Good(Versioned(
       "grants: [{users: [a], network: [none], executables: [explicit, standard], "
@@ -142,7 +163,7 @@ TEST(ReadCeilingTest, EveryProblemHasItsLineItsKeyAndWhatIsAllowed) {
        {"10.yaml:1: version: unknown variant `odyssey.ceiling/v2`, expected `odyssey.ceiling/v1`"}},
       {"version: odyssey.ceiling/v1\ngrant: []",
        {"10.yaml:2: grant: unknown field `grant`, expected one of `version`, `builtin`, `grants`, "
-        "`forbidden`, `limits`, `quotas`"}},
+        "`forbidden`, `limits`, `quotas`, `images`"}},
       {"version: odyssey.ceiling/v1\ngrants:\n  - read: [/srv]",
        {"10.yaml:3: grants[0].users: missing: the users of the grant, [\"*\"] for all"}},
       {"version: odyssey.ceiling/v1\ngrants:\n  - users: [\"al*\"]\n    read: [srv, /srv/**]",

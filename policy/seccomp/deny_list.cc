@@ -1,5 +1,6 @@
 #include <asm/ioctls.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sys/prctl.h>
@@ -33,6 +34,8 @@ const std::vector<RefusedValues>& RefusedByValue() {
       // Typed into a terminal that someone else reads; the same through the console; line
       // disciplines are kernel modules loaded on demand.
       {SYS_ioctl, {}, 1, {TIOCSTI, TIOCLINUX, TIOCSETD}, EPERM},
+      // As by a kernel without auditing, with which libaudit and so useradd go on.
+      {SYS_socket, {{0, AF_NETLINK}}, 2, {NETLINK_AUDIT}, EPROTONOSUPPORT},
       // Programs in the kernel, compiled to its executable memory, of which the host has one store:
       // thousands of them, let go at once, kept every processor of it from ever starting another.
       {SYS_setsockopt,

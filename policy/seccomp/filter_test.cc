@@ -282,6 +282,7 @@ TEST(SeccompFilterTest, OpensNoOtherSocketFamily) {
     cases.push_back({SYS_socket, {family | kHigh, SOCK_RAW, 0}, kDeny});
   }
   for (uint64_t protocol = 1; protocol < 32; ++protocol) {
+    if (protocol == NETLINK_AUDIT) continue;  // refused with another error
     cases.push_back({SYS_socket, {AF_NETLINK, SOCK_RAW, protocol}, kDeny});
   }
   cases.push_back({SYS_socket, {0xffffffff, SOCK_STREAM, 0}, kDeny});
@@ -333,6 +334,13 @@ TEST(SeccompFilterTest, LeavesNoSetIdFileBehind) {
     cases.push_back({SYS_mkdirat, {0, 0, mode}, kDeny});
   }
   ExpectCases(cases);
+}
+
+TEST(SeccompFilterTest, ThereIsNoAuditingToTalkTo) {
+  for (const auto* program : {&Command(), &Notifying(), &Build()}) {
+    const Verdict verdict = Ask(*program, SYS_socket, {AF_NETLINK, SOCK_RAW, NETLINK_AUDIT});
+    EXPECT_EQ(verdict.action, SECCOMP_RET_ERRNO | EPROTONOSUPPORT);
+  }
 }
 
 TEST(SeccompFilterTest, ABuildMakesSetIdFilesOfPackages) {

@@ -92,7 +92,8 @@ layer::Done Do(const layer::Order& order, const Place& place) {
   const Status status =
       order.op == layer::Op::kUnpack ? Unpack(order, place, &done) : Pack(order, place, &done);
   done.code = status.code();
-  done.error = status.message().substr(0, layer::kMaxError);
+  done.error = status.message();
+  done.error.resize(std::min<size_t>(done.error.size(), layer::kMaxError));
   return done;
 }
 

@@ -83,8 +83,11 @@ void AddSocketKindProbes(Probes* all) {
   for (const SocketCase& kind : kKinds) {
     all->push_back(
         {std::string("kernel.socket_") + kind.name, "EPERM", kLayer, [&kind](const Targets&) {
+           // libaudit takes that for a kernel without auditing.
+           const bool audit = kind.family == AF_NETLINK && kind.protocol == NETLINK_AUDIT;
            return MustBeRefused(
-               Call(SYS_socket, kind.family, kind.type | SOCK_CLOEXEC, kind.protocol), {EPERM});
+               Call(SYS_socket, kind.family, kind.type | SOCK_CLOEXEC, kind.protocol),
+               {audit ? EPROTONOSUPPORT : EPERM});
          }});
   }
   all->push_back({"kernel.socket_pair_of_inet", "EPERM", kLayer, [](const Targets&) {

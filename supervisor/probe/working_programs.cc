@@ -98,8 +98,9 @@ const Script kScripts[] = {
     {"tools",
      "awk, sed, sort, find",
      {},
-     "seq 100 | sort -rn | sed 1q | awk '{exit $1 != 100}'; seq 30000 | sort -R -S 64K -T . | "
-     "sort -n -S 64K -T . | tail -n 1 | grep -qx 30000; find . -type d | grep -qx ."},
+     "seq 100 | sort -rn | sed 1q | awk '{exit $1 != 100}'; find . -type d | grep -qx .; "
+     "sort --version 2>&1 | grep -q GNU || exit 0; seq 30000 | sort -R -S 64K -T . | "
+     "sort -n -S 64K -T . | tail -n 1 | grep -qx 30000"},
     {"archives",
      "tar, with modes and links",
      {},

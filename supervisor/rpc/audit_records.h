@@ -75,7 +75,8 @@ audit::Record EgressPolicyRecord(const std::string& cell_id, const std::string& 
 // A decision of odyssey-egress.
 audit::Record EgressRecord(const std::string& cell_id, const std::string& session_id,
                            const egress_wire::Record& decision);
-// A request that was refused as a whole: "prepare", "check", "exec", "change", "approval".
+// A request that was refused as a whole: "prepare", "check", "exec", "change", "approval",
+// "image_import", "image_commit", "image_remove".
 audit::Record RefuseRecord(std::string_view what, const std::string& about,
                            std::optional<uint32_t> owner_uid, const Status& why);
 

@@ -129,7 +129,7 @@ void CellPool::OnAsked(const CellOrder& order) {
   if (options_.cells == 0 || !IsPoolable(order)) return;
   PolicyPtr policy = FindPolicy(order);
   if (policy == nullptr) {
-    policy = std::make_shared<Policy>();
+    policy = std::make_shared<Policy>(Policy{.order = Anonymous(order)});
     policies_.push_front(policy);
   } else {
     policies_.splice(policies_.begin(), policies_,
@@ -137,9 +137,9 @@ void CellPool::OnAsked(const CellOrder& order) {
     if (!IsSameGround(policy->order, order)) {
       EndIf("what it is made of has changed",
             [&](const Ahead& ahead) { return ahead.policy.lock() == policy; });
+      policy->order = Anonymous(order);
     }
   }
-  policy->order = Anonymous(order);
   policy->demand.OnAsked(Clock::now());
   if (policies_.size() > kMaxPolicies) policies_.pop_back();  // its cells end when they are old
   MakeLater(policy);

@@ -57,9 +57,10 @@ class ObligingRoot final {
     const std::lock_guard lock(mutex_);
     refuses_ = number;
   }
-  // Every cell dies.
+  // Every cell dies, and none is made any more.
   void EndAll() {
     const std::lock_guard lock(mutex_);
+    ending_ = true;
     for (const std::string& id : launched_) {
       Send(socket_.get(), wire::Encode(wire::Gone{.cell_id = id}), {});
     }
@@ -98,7 +99,7 @@ class ObligingRoot final {
     const auto plan = plan::DecodePlan(launch.plan);
     ASSERT_TRUE(plan.ok());
     launched_.push_back(plan->cell_id);
-    if (launched_.size() == refuses_) {
+    if (launched_.size() == refuses_ || ending_) {
       const wire::Launched refusal{.request = launch.request, .status = Internal("no more")};
       return Send(socket_.get(), wire::Encode(refusal), {});
     }
@@ -127,6 +128,7 @@ class ObligingRoot final {
   std::vector<std::string> launched_;
   std::set<std::string> killed_;
   size_t refuses_ = 0;
+  bool ending_ = false;
   std::vector<UniqueFd> held_;
   std::thread thread_;
 };

@@ -225,8 +225,9 @@ void CellTable::AwaitReady(const std::shared_ptr<CellOrder>& order, const CellPt
     if (ready) {
       cell->SetAdmission(order->admission);
       auditor_->OnPrepared(cell->facts(), order->spec, created);  // before any other record of it
-      if (created) pool_.OnAsked(*order);
-      return done(PreparedCell{cell, created});
+      done(PreparedCell{cell, created});
+      if (created) pool_.OnAsked(*order);  // who asked does not wait for the next one
+      return;
     }
     Status why = Unavailable("the cell was not ready in time");
     if (in_time) why = Unavailable("the cell ended while it was being made");

@@ -335,7 +335,10 @@ Result<v1::ImageLayer> ImageImport::EndLayer() {
   }
   const Result<StoredLayer> stored = layer->Finish();
   if (!stored.ok()) {
-    return Refused(stored.status().code(), "layer", digest, stored.status().message());
+    // What an entry links to is of the layer too.
+    const Code code = stored.status().code();
+    return Refused(code == Code::kNotFound ? Code::kInvalidArgument : code, "layer", digest,
+                   stored.status().message());
   }
   v1::ImageLayer out;
   ToProto(*stored, &out);
@@ -383,9 +386,11 @@ Result<v1::ImageInfo> ImageStore::Keep(const ImageOrder& order, const StoredImag
   images_[{uid, image.digest}] = image;
   if (!order.name.empty()) {
     ImageNames next = names;
-    next[order.name] = image.digest;
+    std::string& named = next[order.name];
+    const std::string before = std::exchange(named, image.digest);
     ODY_RETURN_IF_ERROR(index_.SaveNames(uid, next));
     names = std::move(next);
+    if (!before.empty()) ODY_RETURN_IF_ERROR(RemoveUnlessNamed({uid, before}).status());
   }
   return InfoOf(image);
 }
@@ -585,7 +590,7 @@ Result<v1::RemoveImageResponse> ImageStore::Remove(uint32_t owner_uid,
                                                    const std::string& reference) {
   const std::lock_guard lock(mutex_);
   ODY_ASSIGN_OR_RETURN(const StoredImage* const found, Resolve(owner_uid, "reference", reference));
-  StoredImage image = *found;
+  const StoredImage image = *found;
   if (image.owner_uid != owner_uid) {
     return Refused(Code::kPermissionDenied, "reference", reference,
                    "it is an image of " + UserText(image.owner_uid) + ", which alone removes it");
@@ -597,16 +602,22 @@ Result<v1::RemoveImageResponse> ImageStore::Remove(uint32_t owner_uid,
     left.erase(name);
     response.add_removed_names(name);
   }
-  const bool last = std::none_of(left.begin(), left.end(),
-                                 [&](const auto& each) { return each.second == image.digest; });
   ODY_RETURN_IF_ERROR(index_.SaveNames(owner_uid, left));
   names_[owner_uid] = std::move(left);
-  if (!last) return response;
-  image.removed = true;
-  ODY_RETURN_IF_ERROR(index_.Save(image));
-  images_[{owner_uid, image.digest}] = image;
-  response.set_removed_image(image.digest);
+  ODY_ASSIGN_OR_RETURN(const bool gone, RemoveUnlessNamed({owner_uid, image.digest}));
+  if (gone) response.set_removed_image(image.digest);
   return response;
+}
+
+// Collect erases its record, once no cell has it.
+Result<bool> ImageStore::RemoveUnlessNamed(const ImageKey& key) {
+  const auto image = images_.find(key);
+  if (image == images_.end() || !NamesOf(image->second).empty()) return false;
+  StoredImage removed = image->second;
+  removed.removed = true;
+  ODY_RETURN_IF_ERROR(index_.Save(removed));
+  image->second = std::move(removed);
+  return true;
 }
 
 Result<v1::CollectImagesResponse> ImageStore::Collect(

@@ -152,6 +152,7 @@ class ImageStore final {
   Result<v1::ImageInfo> InfoOf(const StoredImage& image);
   uint64_t ChargeTo(uint32_t owner_uid) const;
   bool CanSee(uint32_t owner_uid, const std::string& layer) const;
+  Result<bool> RemoveUnlessNamed(const ImageKey& key);
   LayerHold HoldOf(const std::vector<std::string>& digests);
   std::vector<std::string> NamesOf(const StoredImage& image) const;
 

@@ -237,6 +237,9 @@ TEST_F(ImageStoreTest, ANameMovesToTheNextImage) {
   ASSERT_TRUE(Import(kAda, "app:1", {"two"}).ok());
   EXPECT_EQ(Find(kAda, "app:1")->layers[0], DigestOf("two").substr(7));
   EXPECT_THAT(Names(kAda), ElementsAre("app:1"));
+  // The one before has no name any more.
+  EXPECT_EQ(store_->List(kAda, false)->images_size(), 1);
+  EXPECT_EQ(Collect(), 1u);
 }
 
 TEST_F(ImageStoreTest, RefusesWhatIsNotWhatItsDigestSays) {

@@ -64,6 +64,7 @@ grpc::Status SupervisorService::PrepareCell(grpc::ServerContext*,
                                             v1::PrepareCellResponse* response) {
   auto spec = FromProto(*request);
   if (!spec.ok()) return rpc::ToGrpc(spec.status());
+  const bool known_use = images_->UseOf(spec->key).ok();
   const auto image = HoldImage(&*spec);
   if (!image.ok()) return rpc::ToGrpc(image.status());
   // Before it can change anything: its changes must be found again.
@@ -77,6 +78,8 @@ grpc::Status SupervisorService::PrepareCell(grpc::ServerContext*,
   }
   bool created = false;
   const auto view = broker_->Prepare(*spec, &created);
+  // Of a cell that was never there no directory is of the image.
+  if (!view.ok() && !known_use && !broker_->IsLive(spec->key)) images_->ForgetUse(spec->key);
   if (!view.ok()) return rpc::ToGrpc(view.status());
   ToProto(*view, LayersOf(*view), response->mutable_cell());
   response->set_created(created);

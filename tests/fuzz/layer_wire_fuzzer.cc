@@ -1,0 +1,28 @@
+// rpc decodes the answer of odyssey-cell-layer, which reads tars of strangers and is not trusted.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "common/base/status.h"
+#include "supervisor/wire/layer_wire.h"
+
+namespace {
+
+template <typename Message>
+void RoundTrip(std::string_view bytes) {
+  Message message;
+  if (!odyssey::layer::Decode(bytes, &message).ok()) return;
+  Message again;
+  ODY_CHECK(odyssey::layer::Decode(odyssey::layer::Encode(message), &again).ok());
+  ODY_CHECK(again == message);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  RoundTrip<odyssey::layer::Order>(bytes);
+  RoundTrip<odyssey::layer::Done>(bytes);
+  return 0;
+}
