@@ -44,7 +44,8 @@ struct Config {
 
 Config ReadConfig(const Node& document, const Source& source);
 
-// ODEK_SANDBOX and ODEK_SANDBOX_*; env and volumes come from files only. `read` is given the names of those that are there.
+// ODEK_SANDBOX and ODEK_SANDBOX_*; env and volumes come from files only. `read` is given the names
+// of those that are there.
 Config ReadEnvironment(const PolicyContext& context, const Source& source,
                        std::vector<std::string>* read);
 
