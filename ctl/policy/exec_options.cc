@@ -427,7 +427,8 @@ Status CheckOdekFlags(const ParsedOptions& options, const std::optional<dialect:
 
 // `policy_name` is where the file was found.
 Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs,
-                        std::string* policy_name, ExecOptions* out) {
+                        std::map<std::string, std::string> odek_flags, std::string* policy_name,
+                        ExecOptions* out) {
   if (!options.Has("policy")) {
     if (!inputs.base) return OkStatus();
     out->policy = inputs.base->policy;
@@ -440,7 +441,7 @@ Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs,
   dialect::PolicyContext context = MakePolicyContext(cwd.name, inputs.environment, inputs.places);
   out->policy_file = options.Text("policy");
   context.judges_secrets = true;  // the supervisor is asked
-  context.odek_flags = ReadOdekFlags(options);
+  context.odek_flags = std::move(odek_flags);
   if (inputs.home) context.home = *inputs.home;
   dialect::Problems problems;
   Result<dialect::Policy> policy =
@@ -554,7 +555,8 @@ std::vector<OptionSpec> ExecOptionSpecs() {
 Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInputs& inputs) {
   ExecOptions out;
   std::string policy_name;
-  ODY_RETURN_IF_ERROR(ReadPolicyOption(options, inputs, &policy_name, &out));
+  ODY_RETURN_IF_ERROR(
+      ReadPolicyOption(options, inputs, ReadOdekFlags(options), &policy_name, &out));
   ODY_RETURN_IF_ERROR(CheckOdekFlags(options, out.policy));
   if (out.policy) ForgetSecretsOfOptions(options, &out.policy->secrets);
   NoteOptions(options, &out.origins);
@@ -606,7 +608,7 @@ Result<ExecOptions> ReadPolicyAlone(const ParsedOptions& options, const ExecInpu
   ODY_CHECK(options.Has("policy"));
   ExecOptions out;
   std::string policy_name;
-  ODY_RETURN_IF_ERROR(ReadPolicyOption(options, inputs, &policy_name, &out));
+  ODY_RETURN_IF_ERROR(ReadPolicyOption(options, inputs, {}, &policy_name, &out));
   ProtectPolicy(policy_name, &out);
   policy::InheritVariables(inputs.environment, &out.sandbox.env);
   return out;
