@@ -85,9 +85,10 @@ void ExpectServes(const std::shared_ptr<grpc::Channel>& channel,
 
 TEST(HealthTest, TheSupervisorAnswersForEachService) {
   const SupervisorHarness supervisor;
-  ExpectServes(Channel(supervisor.socket()),
-               {"odyssey.supervisor.v1.Supervisor", "odyssey.supervisor.v1.Changes",
-                "odyssey.supervisor.v1.Egress", "odyssey.ops.v1.Metrics"});
+  ExpectServes(
+      Channel(supervisor.socket()),
+      {"odyssey.supervisor.v1.Supervisor", "odyssey.supervisor.v1.Changes",
+       "odyssey.supervisor.v1.Images", "odyssey.supervisor.v1.Egress", "odyssey.ops.v1.Metrics"});
 }
 
 TEST(HealthTest, AgentdAnswersForEachService) {
