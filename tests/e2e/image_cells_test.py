@@ -87,6 +87,11 @@ class ImageCellTest(world.WorldTest):
         self.assertIn("Permission denied", self.world.ctl(
             "exec", "--image", "base:1", "--", "cat", "/srv/of-app").err)
 
+    def test_root_of_the_cell_writes_to_no_file_of_the_kernel(self):
+        files = "/proc/self/uid_map /proc/self/oom_score_adj /proc/sys/fs/mqueue/msg_max /proc/sys/kernel/hostname"
+        text = f"for file in {files}; do (: >$file) 2>/dev/null && echo $file; done; echo done"
+        self.assertEqual(self.shell(text, "--tools", "all"), "done\n")
+
     def test_the_user_is_the_images_or_the_policys(self):
         self.assertEqual(self.shell("id -u; id -g", image="user:1").split(), ["1000", "50"])
         self.assertEqual(self.shell("cat /srv/of-app", "--image-user", "app").strip(), "app's")
