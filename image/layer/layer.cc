@@ -1,50 +1,21 @@
 #include "image/layer/layer.h"
 
-#include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
-#include <locale.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <memory>
 #include <string>
 
 #include "common/os/file.h"
+#include "image/layer/archive_reader.h"
 #include "image/layer/entry_path.h"
 #include "image/layer/layer_writer.h"
 
 namespace odyssey::image {
 namespace {
 
-constexpr size_t kReadBytes = 256 * 1024;
-constexpr mode_t kKeptBits = 01777;
-
-using Archive = std::unique_ptr<archive, decltype(&archive_read_free)>;
-
-Status ArchiveFailed(archive* reader) {
-  const char* const why = archive_error_string(reader);
-  return InvalidArgument(std::string("the tar: ") + (why == nullptr ? "cannot be read" : why));
-}
-
-// The calling thread reads names of a tar as UTF-8 while this is there.
-class Utf8Names final {
- public:
-  Utf8Names() : locale_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
-    if (locale_ != nullptr) before_ = uselocale(locale_);
-  }
-  ~Utf8Names() {
-    if (locale_ == nullptr) return;
-    uselocale(before_);
-    freelocale(locale_);
-  }
-  Utf8Names(const Utf8Names&) = delete;
-  Utf8Names& operator=(const Utf8Names&) = delete;
-
- private:
-  const locale_t locale_;
-  locale_t before_ = nullptr;
-};
+Status ArchiveFailed(archive* reader) { return InvalidArgument("the tar: " + WhyUnread(reader)); }
 
 class Unpacking final {
  public:

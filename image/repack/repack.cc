@@ -1,79 +1,26 @@
 #include "image/repack/repack.h"
 
-#include <archive.h>
 #include <archive_entry.h>
-#include <locale.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <functional>
-#include <memory>
 #include <set>
 #include <tuple>
+
+#include "image/layer/archive_reader.h"
+#include "image/layer/entry_path.h"
 
 namespace odyssey::image {
 namespace {
 
-constexpr size_t kReadBytes = 256 * 1024;
-constexpr mode_t kKeptBits = 01777;
-constexpr size_t kMaxShown = 200;
-constexpr size_t kMaxPath = 4095;
+Status ReadFailed(archive* reader) { return InvalidArgument("the archive: " + WhyUnread(reader)); }
 
-using Archive = std::unique_ptr<archive, decltype(&archive_read_free)>;
-
-// The calling thread reads names of a tar as UTF-8 while this is there.
-class Utf8Names final {
- public:
-  Utf8Names() : locale_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
-    if (locale_ != nullptr) before_ = uselocale(locale_);
-  }
-  ~Utf8Names() {
-    if (locale_ == nullptr) return;
-    uselocale(before_);
-    freelocale(locale_);
-  }
-  Utf8Names(const Utf8Names&) = delete;
-  Utf8Names& operator=(const Utf8Names&) = delete;
-
- private:
-  const locale_t locale_;
-  locale_t before_ = nullptr;
-};
-
-// A hostile name is cut, and has no control characters.
-std::string Quoted(std::string_view name) {
-  std::string out = "entry \"";
-  for (const char c : name.substr(0, kMaxShown)) {
-    out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  }
-  return out + (name.size() > kMaxShown ? "…\"" : "\"");
-}
-
-Status ReadFailed(archive* reader) {
-  const char* const why = archive_error_string(reader);
-  return InvalidArgument(std::string("the archive: ") + (why == nullptr ? "cannot be read" : why));
-}
-
-Result<std::string> NormalPath(std::string_view path) {
-  std::string out;
-  while (!path.empty()) {
-    const size_t slash = path.find('/');
-    const std::string_view part = path.substr(0, slash);
-    path.remove_prefix(slash == std::string_view::npos ? path.size() : slash + 1);
-    if (part.empty() || part == ".") continue;
-    if (part == "..") return InvalidArgument("its path has \"..\"");
-    if (!out.empty()) out += '/';
-    out += part;
-  }
-  if (out.size() > kMaxPath) return InvalidArgument("its path is too long");
-  return out;
-}
-
-Result<TarHeader> HeaderOf(archive_entry* entry) {
+Result<TarHeader> HeaderOf(archive_entry* entry, const Bounds& bounds) {
   TarHeader header;
-  ODY_ASSIGN_OR_RETURN(header.path, NormalPath(archive_entry_pathname(entry)));
+  ODY_ASSIGN_OR_RETURN(header.path, NormalPath(archive_entry_pathname(entry), bounds));
   header.type = archive_entry_filetype(entry);
   header.mode = archive_entry_perm(entry) & kKeptBits;
   header.mtime = archive_entry_mtime(entry);
@@ -86,7 +33,7 @@ Result<TarHeader> HeaderOf(archive_entry* entry) {
   if (const char* const to = archive_entry_hardlink(entry); to != nullptr) {
     header.hard_link = true;
     header.type = S_IFREG;
-    ODY_ASSIGN_OR_RETURN(header.link, NormalPath(to));
+    ODY_ASSIGN_OR_RETURN(header.link, NormalPath(to, bounds));
     return header;
   }
   switch (header.type) {
@@ -111,7 +58,7 @@ Result<TarHeader> HeaderOf(archive_entry* entry) {
 // One tar, entry by entry.
 class Reading final {
  public:
-  Reading(int file, TarPacking packing, const RepackBounds& bounds)
+  Reading(int file, TarPacking packing, const Bounds& bounds)
       : bounds_(bounds), reader_(archive_read_new(), archive_read_free) {
     ODY_CHECK(reader_ != nullptr);
     lseek(file, 0, SEEK_SET);
@@ -141,7 +88,7 @@ class Reading final {
       if (path == nullptr) return InvalidArgument("an entry has no path");
       const std::string named = path;
       const auto one = [&]() -> Result<bool> {
-        ODY_ASSIGN_OR_RETURN(const TarHeader header, HeaderOf(entry));
+        ODY_ASSIGN_OR_RETURN(const TarHeader header, HeaderOf(entry, bounds_));
         return take(header);
       };
       const Result<bool> more = one();
@@ -199,13 +146,13 @@ class Reading final {
     return OkStatus();
   }
 
-  const RepackBounds& bounds_;
+  const Bounds& bounds_;
   const Archive reader_;
   int opened_ = ARCHIVE_FATAL;
   uint64_t entries_ = 0, bytes_ = 0;
 };
 
-Status RepackPart(const TarPart& part, const RepackRules& rules, const RepackBounds& bounds,
+Status RepackPart(const TarPart& part, const RepackRules& rules, const Bounds& bounds,
                   TarWriter* out) {
   Reading reading(part.file, part.packing, bounds);
   std::set<std::string> written;  // files, which later names can be links to
@@ -241,7 +188,7 @@ void AddField(std::string_view field, std::string* out) {
 }  // namespace
 
 Result<std::vector<TarHeader>> ListTar(int file, TarPacking packing, size_t most,
-                                       const RepackBounds& bounds) {
+                                       const Bounds& bounds) {
   const Utf8Names names;
   std::vector<TarHeader> headers;
   Reading reading(file, packing, bounds);
@@ -276,7 +223,7 @@ TarHeader Ruled(const RepackRules& rules, TarHeader header) {
 
 Result<std::string> ReadOneFile(int file, size_t max_bytes) {
   const Utf8Names names;
-  const RepackBounds bounds;
+  const Bounds bounds;
   std::string content;
   Reading reading(file, TarPacking::kPlain, bounds);
   const auto append = [&content](std::string_view bytes) {
@@ -295,8 +242,8 @@ Result<std::string> ReadOneFile(int file, size_t max_bytes) {
   return content;
 }
 
-Status Repack(const std::vector<TarPart>& parts, const RepackRules& rules,
-              const RepackBounds& bounds, TarWriter* out) {
+Status Repack(const std::vector<TarPart>& parts, const RepackRules& rules, const Bounds& bounds,
+              TarWriter* out) {
   const Utf8Names names;
   for (const TarHeader& header : rules.above) ODY_RETURN_IF_ERROR(out->Begin(header));
   for (const TarPart& part : parts) ODY_RETURN_IF_ERROR(RepackPart(part, rules, bounds, out));

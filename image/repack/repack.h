@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "image/layer/layer.h"
 #include "image/repack/tar_writer.h"
 
 namespace odyssey::image {
@@ -21,18 +22,10 @@ namespace odyssey::image {
 // kAny: gzip, bzip2, xz and zstd too.
 enum class TarPacking { kPlain, kAny };
 
-struct RepackBounds {
-  uint64_t entries = 1'000'000;
-  uint64_t bytes = uint64_t{16} << 30;  // of all files
-  // Bytes of files for each of the archive, beyond `free_bytes`.
-  uint64_t ratio = 200;
-  uint64_t free_bytes = uint64_t{64} << 20;
-};
-
 // At most `most` entries from the beginning. FAILED_PRECONDITION: it is no tar. INVALID_ARGUMENT:
 // `entry "NAME": why`.
 Result<std::vector<TarHeader>> ListTar(int file, TarPacking packing, size_t most,
-                                       const RepackBounds& bounds);
+                                       const Bounds& bounds);
 
 // The content of the first entry, a file. RESOURCE_EXHAUSTED: it is larger.
 Result<std::string> ReadOneFile(int file, size_t max_bytes);
@@ -61,8 +54,8 @@ struct RepackRules {
 TarHeader Ruled(const RepackRules& rules, TarHeader header);
 
 // The files of the parts, one part after the other; the caller finishes the tar.
-Status Repack(const std::vector<TarPart>& parts, const RepackRules& rules,
-              const RepackBounds& bounds, TarWriter* out);
+Status Repack(const std::vector<TarPart>& parts, const RepackRules& rules, const Bounds& bounds,
+              TarWriter* out);
 
 // DecodeHeaders gives the same headers again. INVALID_ARGUMENT: the text is not of EncodeHeaders.
 std::string EncodeHeaders(const std::vector<TarHeader>& headers);

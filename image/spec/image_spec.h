@@ -64,7 +64,7 @@ struct IndexEntry {
   Blob blob;
   bool is_index = false;
   Platform platform = {.os = "", .architecture = ""};  // "": it does not say
-  std::string name;  // as who made the index calls the image; "": not at all
+  std::string name;  // of the image, as the index has it; "": none
   friend bool operator==(const IndexEntry&, const IndexEntry&) = default;
 };
 

@@ -17,7 +17,7 @@ namespace {
 using odyssey::image::TarHeader;
 using odyssey::image::TarPacking;
 
-constexpr odyssey::image::RepackBounds kBounds = {.entries = 1000, .bytes = 1 << 20};
+constexpr odyssey::image::Bounds kBounds = {.entries = 1000, .bytes = 1 << 20};
 
 void Check(const std::vector<TarHeader>& headers) {
   const auto again = odyssey::image::DecodeHeaders(odyssey::image::EncodeHeaders(headers));
