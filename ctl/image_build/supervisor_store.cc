@@ -1,10 +1,8 @@
 #include "ctl/image_build/supervisor_store.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -21,8 +19,6 @@ using supervisor::v1::ImportImageRequest;
 using supervisor::v1::ImportImageResponse;
 
 constexpr size_t kPiece = size_t{1} << 20;
-constexpr std::chrono::seconds kMostUntilIdle{30};
-constexpr int kBetweenLooksMs = 10;
 
 // How a command ended that did not succeed.
 CommandResult FailedBy(const ExecOutcome& outcome) {
@@ -217,20 +213,6 @@ Result<ExecOutcome> SupervisorStore::Execute(const std::string& cell_id,
   return outcome;
 }
 
-Status SupervisorStore::WaitUntilIdle(const std::string& cell_id) {
-  const auto end = std::chrono::steady_clock::now() + kMostUntilIdle;
-  supervisor::v1::DescribeCellRequest request;
-  request.set_cell_id(cell_id);
-  do {
-    supervisor::v1::DescribeCellResponse response;
-    ODY_RETURN_IF_ERROR(cells_.DescribeCell(Interruptible(kQuickCallMs), request, &response));
-    if (response.cell().running_execs() == 0) return OkStatus();
-    pollfd polled = {signals_, POLLIN, 0};
-    poll(&polled, 1, kBetweenLooksMs);
-  } while (std::chrono::steady_clock::now() < end);
-  return FailedPrecondition("the command's processes do not end");
-}
-
 Result<CommandResult> SupervisorStore::Run(const BuildCommand& command) {
   const supervisor::v1::PrepareCellRequest request = CellFor(command);
   supervisor::v1::PrepareCellResponse prepared;
@@ -243,7 +225,6 @@ Result<CommandResult> SupervisorStore::Run(const BuildCommand& command) {
   if (outcome.kind() != supervisor::v1::OUTCOME_KIND_EXITED || outcome.exit_code() != 0) {
     return FailedBy(outcome);
   }
-  ODY_RETURN_IF_ERROR(WaitUntilIdle(prepared.cell().cell_id()));
   supervisor::v1::CommitImageRequest commit;
   *commit.mutable_key() = request.key();
   commit.set_owner_uid(owner_);

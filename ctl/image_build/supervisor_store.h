@@ -43,8 +43,6 @@ class SupervisorStore final : public BuildStore {
   supervisor::v1::PrepareCellRequest CellFor(const BuildCommand& command);
   Result<supervisor::v1::ExecOutcome> Execute(const std::string& cell_id,
                                               const BuildCommand& command);
-  // A command's outcome comes before the end of its slot, for which a commit would be refused.
-  Status WaitUntilIdle(const std::string& cell_id);
 
   const Client& client_;
   const supervisor::v1::ImagesStub images_;

@@ -16,8 +16,6 @@ namespace odyssey::supervisor {
 namespace {
 
 constexpr auto kLaunchTimeout = std::chrono::seconds(20);
-// A client that has the outcome of a command may call at once, before the command's slot is free.
-constexpr auto kLastCommand = std::chrono::seconds(1);
 constexpr auto kEndTimeout = std::chrono::seconds(20);
 
 constexpr size_t kMaxEnded = 32;  // as supervisor.proto says
@@ -316,9 +314,10 @@ void CellTable::End(const CellPtr& cell, bool purge, const std::string& why,
 
 void CellTable::Hold(const CellKey& key, const Done<Status>& done) {
   const CellPtr cell = FindByKey(key);
-  if (cell == nullptr || !cell->busy()) return HoldIdle(key, done);
+  // A client that has the outcome of a command may call at once, before the command's slot is free.
+  if (cell == nullptr || !cell->finishing()) return HoldIdle(key, done);
   Await(
-      kLastCommand, [cell] { return !cell->busy(); },
+      kEndTimeout, [cell] { return !cell->finishing(); },
       [this, key, done](bool) { HoldIdle(key, done); });
 }
 

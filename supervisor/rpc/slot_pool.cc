@@ -60,6 +60,12 @@ void SlotPool::Start(Slot slot, const ExecPtr& exec) {
   exec->Start(std::move(slot.exec), std::move(slot.control));
 }
 
+bool SlotPool::finishing() const {
+  return !running_.empty() && waiting_.empty() &&
+         std::all_of(running_.begin(), running_.end(),
+                     [](const auto& running) { return running.second->finished(); });
+}
+
 void SlotPool::Remove(const Exec* exec) {
   std::erase_if(waiting_, [exec](const ExecPtr& other) { return other.get() == exec; });
   Forget(exec);

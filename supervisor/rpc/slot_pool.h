@@ -69,6 +69,8 @@ class SlotPool final {
 
   size_t running() const { return running_.size(); }
   bool busy() const { return !running_.empty() || !waiting_.empty(); }
+  // Every command has its outcome, and of one the slot is not free yet.
+  bool finishing() const;
 
  private:
   static constexpr auto kNotPaused = Clock::time_point::max();
