@@ -31,6 +31,7 @@ std::optional<Bound> FirstBound(const SandboxRequest& request) {
   if (!request.deny.empty()) return Bound{"deny", request.deny.front()};
   if (request.workspace_writes == policy::Writes::kReview) return Bound{"writes", "review"};
   if (request.user != 0) return Bound{"user", std::to_string(request.user)};
+  if (request.image != policy::ImageRoot{}) return Bound{"image", request.image.reference};
   return std::nullopt;
 }
 

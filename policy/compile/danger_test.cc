@@ -85,6 +85,9 @@ TEST(CompileDangerTest, RefusesWhateverItCouldNotHold) {
   request = Danger();
   request.user = 2000;
   ExpectRefused(request, kAlice, "user: 2000: ");
+  request = Danger();
+  request.image.reference = "debian:12";
+  ExpectRefused(request, kAlice, "image: debian:12: ");
 }
 
 TEST(CompileDangerTest, UidZeroNeverRunsACommandNorDoesAStranger) {
