@@ -309,6 +309,7 @@ class Stager final {
     setfsgid(ids_.first);
     setfsuid(ids_.first);
     Status status = staged_.Make(plan::kInitPath, S_IFREG).status();
+    if (status.ok() && plan_.fuse_device) status = staged_.Make(plan::kGuardPath, S_IFREG).status();
     for (size_t i = 0; status.ok() && i < plan_.entries.size(); ++i) {
       const Entry& entry = plan_.entries[i];
       struct stat info = {.st_mode = S_IFDIR};

@@ -154,6 +154,18 @@ class ImageCellTest(world.WorldTest):
         contained = sum(one["verdict"] == "contained" for one in results)
         self.assertGreater(contained, 600)
 
+    def test_denied_names_of_a_workspace_stay_closed(self):
+        directory = self.world.make_directory("guarded")
+        self.world.make("guarded/.env", "secret\n")
+        self.world.make("guarded/open", "open\n")
+        policy = self.world.make("guarded.yaml", "policy_version: odyssey.policy/v1\nsandbox:\n  image: base:1\n"
+                                 "  system_tools_mode: standard\n  deny: ['**/.env']\n")
+        for options in ((), ("--cell", "guarded")):
+            done = self.world.ctl("exec", "--policy", policy, "--workspace", directory, *options, "--", "sh", "-c",
+                                  "cat open; cat .env; true")
+            self.assertEqual((done.code, done.out), (0, "open\n"), done)
+            self.assertIn("Permission denied", done.err)
+
     def test_tools_of_an_agent_work_in_its_image(self):
         steps = [bundles.bash("cat /etc/passwd; id -u; echo said > said"),
                  bundles.call("Write", path="made.txt", content="one\n"),
