@@ -89,7 +89,7 @@ Result<UniqueFd> MakeCellNamespace(uid_t cell_uid, uid_t inside) {
 
 Result<UniqueFd> MakeRangeNamespace(uid_t owner, uint32_t inside, uint32_t outside,
                                     uint32_t count) {
-  // overlayfs makes directories of its own as the one who mounted it.
+  // overlayfs makes its work directory with the ids of the process that mounted it.
   const std::string range = (owner == 0 ? Extent(0, 0) : "") + Extent(inside, outside, count);
   return MakeNamespace(owner, range, range);
 }

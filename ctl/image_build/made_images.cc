@@ -7,7 +7,7 @@ namespace odyssey::ctl {
 MadeImages::~MadeImages() {
   for (const std::string& digest : made_) {
     const Result<StoredImage> image = store_->Inspect(digest);
-    // One that got a name meanwhile is somebody's.
+    // An image that another command has named meanwhile stays.
     if (image.ok() && image->names.empty()) (void)store_->Remove(digest);
   }
 }

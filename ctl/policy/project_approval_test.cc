@@ -48,8 +48,8 @@ TEST(ProjectApprovalTest, AProjectMayTakeAwayWithoutAsking) {
             Lines());
 }
 
-// A Dockerfile is the project's whoever wrote the policy; what goes into it is part of the
-// approval.
+// The project has written a Dockerfile even where the user wrote the policy; what goes into it is
+// part of the approval.
 TEST(ProjectApprovalTest, WhatIsBuiltIsToBeApproved) {
   const auto ask = [](const std::string& digest, const std::string& text = "{}",
                       const std::string& path = "odek.json") {

@@ -182,8 +182,8 @@ DaemonSettings Supervisor() {
         .option = {.name = "pool-idle",
                    .kind = ValueKind::kDuration,
                    .value_name = "DURATION",
-                   .help = "how long such a cell is kept that nobody asks for, in seconds rounded "
-                           "up (60s)",
+                   .help = "how long the supervisor keeps such a cell that no request claims, in "
+                           "seconds rounded up (60s)",
                    .min = 1,
                    .max = 600 * kMsPerSecond},
         .of_up = true,

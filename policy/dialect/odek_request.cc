@@ -74,7 +74,7 @@ void AddLimits(const Config& config, policy::SandboxRequest* request) {
   }
 }
 
-// "USER[:GROUP]", whoever it is.
+// "USER[:GROUP]", each a name or a number.
 bool IsUserText(const std::string& text) {
   const size_t colon = text.find(':');
   const auto names_one = [](const std::string& part) {

@@ -70,7 +70,7 @@ Metrics::Metrics()
           {"odyssey_supervisor_cells", "Cells that there are, those that start or end included."})),
       cells_ahead_(registry_.AddGauge(
           {"odyssey_supervisor_cells_ahead",
-           "Of these, cells that were made ahead of need and are nobody's yet."})),
+           "Of these, cells that were made ahead of need and have no key yet."})),
       max_cells_(registry_.AddGauge(
           {"odyssey_supervisor_cells_max", "Most cells that there may be at a time."})),
       execs_running_(registry_.AddGauge(

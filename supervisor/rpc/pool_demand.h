@@ -20,7 +20,7 @@ inline constexpr std::chrono::seconds kMaxPoolIdle = std::chrono::minutes(10);
 
 struct PoolOptions {
   size_t cells = 0;  // at most, of all policies together; 0: none is made ahead
-  // How long a cell is kept that nobody asks for, and how long what was asked for counts.
+  // How long a cell is kept that no request claims, and how long a request counts.
   Clock::duration idle = std::chrono::seconds(60);
 };
 
