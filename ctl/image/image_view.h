@@ -1,8 +1,8 @@
 #ifndef ODYSSEY_CTL_IMAGE_IMAGE_VIEW_H_
 #define ODYSSEY_CTL_IMAGE_IMAGE_VIEW_H_
 
-// Images for people and for programs. The image's author wrote most of it: nothing of that reaches a
-// terminal as it is. Pure.
+// Images for people and for programs. The image's author wrote most of it: nothing of that reaches
+// a terminal as it is. Pure.
 
 #include <string>
 
