@@ -41,19 +41,15 @@ std::string ProbeCellKind::Name() const {
                                    : (tree == ProbeTree::kDisk ? "on disk" : "in memory"));
 }
 
-std::vector<ProbeCellKind> ProbeCellKinds(bool named) {
-  std::vector<ProbeCellKind> kinds = {
+std::vector<ProbeCellKind> ProbeCellKinds() {
+  return {
       {Mode::kReadOnly, Network::kNone, ExecutablesMode::kStandard, ProbeTree::kMemory},
       {Mode::kWorkspaceWrite, Network::kNone, ExecutablesMode::kStandard, ProbeTree::kHost},
       {Mode::kWorkspaceWrite, Network::kFull, ExecutablesMode::kStandard, ProbeTree::kMemory},
       {Mode::kWorkspaceWrite, Network::kNone, ExecutablesMode::kAll, ProbeTree::kDisk},
       {Mode::kReadOnly, Network::kFull, ExecutablesMode::kAll, ProbeTree::kHost},
+      {Mode::kWorkspaceWrite, Network::kNone, ExecutablesMode::kExplicit, ProbeTree::kMemory},
   };
-  if (named) {
-    kinds.push_back(
-        {Mode::kWorkspaceWrite, Network::kNone, ExecutablesMode::kExplicit, ProbeTree::kMemory});
-  }
-  return kinds;
 }
 
 supervisor::v1::PrepareCellRequest MakeProbeRequest(const ProbeCellKind& kind,

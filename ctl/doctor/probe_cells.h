@@ -29,8 +29,7 @@ struct ProbeCellKind {
   std::string Name() const;
 };
 
-// `named`: also those of named programs, which no image has.
-std::vector<ProbeCellKind> ProbeCellKinds(bool named);
+std::vector<ProbeCellKind> ProbeCellKinds();
 
 // Small enough that reaching them takes no time.
 inline constexpr uint64_t kProbeMemoryBytes = uint64_t{256} << 20;

@@ -254,7 +254,7 @@ Status RunProbes(const ProbeSite& site, StatusLine* line, ProbeReport* report) {
   size_t number = 0;
   bool any = false;
   Status last;
-  const std::vector<ProbeCellKind> kinds = ProbeCellKinds(site.image.empty());
+  const std::vector<ProbeCellKind> kinds = ProbeCellKinds();
   for (const ProbeCellKind& kind : kinds) {
     if (site.calls.interrupt->signal() != 0) return Cancelled("interrupted");
     line->Show(Fraction(number, kinds.size(), "probing " + kind.Name()));

@@ -156,8 +156,10 @@ Result<compile::Compiled> CompileFor(const policy::SandboxRequest& request,
 Result<compile::FoundImage> FindImageFor(const policy::SandboxRequest& request, uint32_t owner_uid,
                                          const compile::FindImage& find) {
   if (request.image.reference.empty()) return compile::FoundImage();
-  if (find) return find(request.image, owner_uid);
-  return compile::FoundImage{.digest = "not looked up", .layers = {"0"}};
+  if (find) return find(request.image, compile::SystemExecutables(request), owner_uid);
+  compile::FoundImage unknown = {.digest = "not looked up", .layers = {"0"}};
+  unknown.programs.notes = {"the image's programs were not looked up"};
+  return unknown;
 }
 
 Answer Decide(const Question& question, const Under& under, const Host& host) {

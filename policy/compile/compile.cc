@@ -99,14 +99,16 @@ void AddCommonRules(const SandboxRequest& request, Compiled* out) {
 }
 
 std::string ExplainExecutables(const SandboxRequest& request) {
+  const std::string trees = std::string("the ") +
+                            (request.image.reference.empty() ? "host" : "image") +
+                            "'s system trees";
   switch (request.executables_mode) {
     case ExecutablesMode::kExplicit:
       return "executables explicit: only the programs below, with what they load";
     case ExecutablesMode::kStandard:
-      return "executables standard: only the host's system trees may be executed";
+      return "executables standard: only " + trees + " may be executed";
     case ExecutablesMode::kWorkspace:
-      return "executables workspace: the host's system trees and the files of the workspace may be "
-             "executed";
+      return "executables workspace: " + trees + " and the files of the workspace may be executed";
     case ExecutablesMode::kAll:
       break;
   }
@@ -252,13 +254,14 @@ Status CheckEndpoints(const egress::NetworkPolicy& policy) {
 Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts,
                          const FoundExecutables& found, const FoundImage& image) {
   const bool has_image = !request.image.reference.empty();
+  const FoundExecutables& sought = has_image ? image.programs : found;
   // In the other modes they are in the system's trees.
   const bool named = request.executables_mode == ExecutablesMode::kExplicit;
-  const FoundExecutables programs = named ? found : FoundExecutables();
+  const FoundExecutables programs = named ? sought : FoundExecutables();
   ODY_RETURN_IF_ERROR(CheckImage(request, facts.enforcement));
   if (!has_image) ODY_RETURN_IF_ERROR(CheckHost(facts));
   ODY_RETURN_IF_ERROR(CheckOffered(request, facts.enforcement));
-  ODY_RETURN_IF_ERROR(CheckExecutables(request, found));
+  ODY_RETURN_IF_ERROR(CheckExecutables(request, sought));
   ODY_RETURN_IF_ERROR(CheckUser(request.user));
   ODY_RETURN_IF_ERROR(CheckWorkspace(request, facts));
   ODY_RETURN_IF_ERROR(CheckEnvironment(request.env));

@@ -118,8 +118,11 @@ Status CheckNotWritable(const policy::SandboxRequest& request, const FoundExecut
   return OkStatus();
 }
 
+// What a cell has removed of its image is not there when its directories are used again.
 void AllowExecution(const std::string& path, const std::string& why, Compiled* out) {
-  out->confinement.rules.push_back({path, cell::kRead | cell::kExecute});
+  const uint8_t if_there = out->plan.layers.empty() ? 0 : cell::kIfThere;
+  out->confinement.rules.push_back(
+      {path, static_cast<uint8_t>(cell::kRead | cell::kExecute | if_there)});
   out->explanation.push_back(path + ": executable: " + why);
 }
 
@@ -202,8 +205,8 @@ Status CheckExecutables(const policy::SandboxRequest& request, const FoundExecut
                    WithMessage("'" + request.executables[i] + "': " + status.message(), status),
                    request.executables[i]);
   }
-  if (!SystemExecutables(request).empty() && found.files.empty()) {
-    return Internal("executables: the host was not searched for them");
+  if (!SystemExecutables(request).empty() && found == FoundExecutables()) {
+    return Internal("executables: they were not searched for");
   }
   return OkStatus();
 }

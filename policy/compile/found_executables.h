@@ -1,8 +1,8 @@
 #ifndef ODYSSEY_POLICY_COMPILE_FOUND_EXECUTABLES_H_
 #define ODYSSEY_POLICY_COMPILE_FOUND_EXECUTABLES_H_
 
-// What the named executables of explicit mode are on this host: found by policy/executables, given
-// to the compiler as a value.
+// What the named executables of explicit mode are, on this host or in an image: found by
+// policy/executables, given to the compiler as a value.
 
 #include <string>
 #include <string_view>
@@ -12,7 +12,7 @@
 
 namespace odyssey::compile {
 
-// A file or directory of the system's trees, canonical: the same path on the host and in the cell.
+// A file or directory of the system's trees, canonical: the same path there and in the cell.
 struct Executable {
   std::string path;
   bool run = false;  // may be executed; without it only loaded, as a library is
@@ -29,7 +29,8 @@ struct FoundExecutables {
   friend bool operator==(const FoundExecutables&, const FoundExecutables&) = default;
 };
 
-// The host's programs: /usr, /opt and their like. What lies elsewhere comes into a cell by a mount.
+// The host's programs, or an image's: /usr, /opt and their like. What lies elsewhere comes into a
+// cell by a mount.
 bool IsInSystemTree(std::string_view path);
 
 // The entries of `executables` that name something of the system's trees, by name or by path.

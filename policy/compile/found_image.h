@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "policy/compile/found_executables.h"
 #include "policy/model/request.h"
 
 namespace odyssey::compile {
@@ -17,12 +18,15 @@ struct FoundImage {
   std::vector<std::string> layers;  // plan::Plan::layers
   uint32_t user = 0, group = 0;     // of the commands: those of the request, or the image's own
   std::vector<std::string> env;     // of its configuration, "NAME=value"
+  FoundExecutables programs;        // of the image: those that were asked for
   friend bool operator==(const FoundImage&, const FoundImage&) = default;
 };
 
-// Looks it up for a cell of this owner. NOT_FOUND, INVALID_ARGUMENT: names the field `image`.
-using FindImage =
-    std::function<Result<FoundImage>(const policy::ImageRoot& image, uint32_t owner_uid)>;
+// Looks it up for a cell of this owner, and in it `programs`, names and paths that
+// SystemExecutables gives. NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION: names the field
+// `image` or `executables`. May take a while: not for the loop's thread.
+using FindImage = std::function<Result<FoundImage>(
+    const policy::ImageRoot& image, const std::vector<std::string>& programs, uint32_t owner_uid)>;
 
 }  // namespace odyssey::compile
 

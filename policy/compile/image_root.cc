@@ -23,11 +23,13 @@ bool WritesToHost(const policy::SandboxRequest& request) {
 std::string NameOf(const std::string& variable) { return variable.substr(0, variable.find('=')); }
 
 // Its programs, where not everything may be executed: read-only, so that none is added to them.
-// What is a link in the image leads to one of these, or nowhere that may be executed.
-void AddPrograms(Compiled* out) {
+// What is a link in the image leads to one of these, or nowhere that may be executed. In explicit
+// mode AddExecutables adds to these what may be executed.
+void AddPrograms(bool executable, Compiled* out) {
   for (const std::string& tree : plan::SystemTrees()) {
     out->plan.entries.push_back(
-        {.kind = plan::EntryKind::kPart, .target = tree, .executable = true});
+        {.kind = plan::EntryKind::kPart, .target = tree, .executable = executable});
+    if (!executable) continue;
     out->confinement.rules.push_back({tree, cell::kRead | cell::kExecute | cell::kIfThere});
   }
 }
@@ -48,10 +50,6 @@ Status CheckImage(const policy::SandboxRequest& request, const Enforcement& enfo
   if (request.user != 0) {
     return Refused(Code::kInvalidArgument, "user", std::to_string(request.user),
                    "with an image image.user is allowed");
-  }
-  if (request.executables_mode == ExecutablesMode::kExplicit) {
-    return Refused(Code::kFailedPrecondition, "executables_mode", "explicit",
-                   "with an image standard, workspace and all are allowed");
   }
   if (!image.build) return OkStatus();
   if (WritesToHost(request)) {
@@ -80,7 +78,7 @@ void AddImage(const policy::SandboxRequest& request, const FoundImage& image,
   out->plan.root_executable = all;
   out->confinement.rules.push_back({"/", cell::kRead | cell::kWrite});
   AddOwnConfiguration(request, facts, out);
-  if (!all) AddPrograms(out);
+  if (!all) AddPrograms(request.executables_mode != ExecutablesMode::kExplicit, out);
   out->explanation.push_back("image " + request.image.reference + ", " + image.digest +
                              ": the root, " + std::to_string(image.layers.size()) +
                              " layers; what is written to it stays with the cell");

@@ -77,6 +77,31 @@ TEST(ImageRootTest, ProgramsOfTheImageAreReadOnlyUnlessEverythingMayBeExecuted) 
   EXPECT_EQ(RightsAt(all, "/"), cell::kRead | cell::kWrite | cell::kExecute);
 }
 
+TEST(ImageRootTest, OnlyNamedProgramsOfTheImageWithExplicit) {
+  SandboxRequest request = WithImage();
+  request.executables_mode = ExecutablesMode::kExplicit;
+  request.executables = {"git"};
+  FoundImage image = kImage;
+  EXPECT_EQ(Compile(request, TestFacts(), {}, image).status().code(), Code::kInternal)
+      << "nobody has looked for git";
+  image.programs.files = {{"/usr/bin/git", true, "named git"},
+                          {"/usr/lib/libz.so.1", false, "library of /usr/bin/git"}};
+  const Compiled compiled = MustCompile(request, image);
+  EXPECT_FALSE(compiled.plan.root_executable);
+  EXPECT_TRUE(compiled.confinement.denies_write_exec);
+  ASSERT_NE(Find(compiled, "/usr"), nullptr);
+  EXPECT_FALSE(Find(compiled, "/usr")->executable);
+  EXPECT_EQ(Find(compiled, "/usr")->access, plan::Access::kReadOnly);
+  EXPECT_TRUE(Find(compiled, "/usr/bin/git")->executable);
+  EXPECT_TRUE(Find(compiled, "/usr/lib/libz.so.1")->executable);
+  EXPECT_EQ(RightsAt(compiled, "/usr"), 0);
+  EXPECT_EQ(RightsAt(compiled, "/usr/bin/git"), cell::kRead | cell::kExecute | cell::kIfThere);
+  EXPECT_EQ(RightsAt(compiled, "/usr/lib/libz.so.1"), 0) << "loaded, not executed";
+  // The host's are no matter.
+  const FoundExecutables host = {.files = {{"/usr/bin/host", true, "named host"}}};
+  EXPECT_EQ(Compile(request, TestFacts(), host, image)->digest, compiled.digest);
+}
+
 TEST(ImageRootTest, VariablesOfTheImageHoldButForOdysseysOwn) {
   const std::vector<std::string> env = MustCompile(WithImage()).base_env;
   const auto has = [&](const char* variable) {
@@ -103,10 +128,6 @@ TEST(ImageRootTest, WhatCannotBeIsRefusedByItsField) {
   SandboxRequest request = WithImage();
   request.user = 7;
   EXPECT_EQ(Refusal(request).detail().field, "user");
-
-  request = WithImage();
-  request.executables_mode = ExecutablesMode::kExplicit;
-  EXPECT_EQ(Refusal(request).detail().field, "executables_mode");
 
   request = {.image = {.user = "1"}};
   EXPECT_EQ(Refusal(request).detail().field, "image.reference");

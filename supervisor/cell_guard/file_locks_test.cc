@@ -276,9 +276,10 @@ TEST_F(FileLocksTest, WhoWaitsIsJudgedByWhatThereIsThen) {
   for (const Kind& kind : kKinds) {
     UniqueFd held = Open(Host("file"));
     ASSERT_EQ(kind.lock(held.get(), F_WRLCK, false), 0);
+    const UniqueFd fd = Open(Cell("file"));  // here, else a slow child makes a new file
+    ASSERT_TRUE(fd);
     std::thread command([&] {
-      EXPECT_EQ(InChild([&] { return kind.lock(Open(Cell("file")).get(), F_WRLCK, true); }), EACCES)
-          << kind.name;
+      EXPECT_EQ(InChild([&] { return kind.lock(fd.get(), F_WRLCK, true); }), EACCES) << kind.name;
     });
     usleep(kAWhileUs);
     ASSERT_EQ(rename(Host("file").c_str(), Host(".env").c_str()), 0);

@@ -21,6 +21,7 @@ const char* PathOf(layer::Op op) {
     case layer::Op::kPack:
       return layer::kFromPath;
     case layer::Op::kRead:
+    case layer::Op::kFind:
       return "/";
   }
   return "/";

@@ -15,6 +15,8 @@
 #include "common/os/unique_fd.h"
 #include "image/layer/layer.h"
 #include "image/layer/pack.h"
+#include "policy/executables/finder.h"
+#include "policy/executables/found_encoding.h"
 
 namespace odyssey::cell_layer {
 namespace {
@@ -85,12 +87,30 @@ Status Pack(const layer::Order& order, const Place& place, layer::Done* done) {
   return OkStatus();
 }
 
+Status Find(const layer::Order& order, const Place& place) {
+  executables::Finder finder;
+  ODY_ASSIGN_OR_RETURN(const compile::FoundExecutables found, finder.Find(order.programs));
+  return WriteAll(place.tar, executables::EncodeFound(found));
+}
+
+Status Carry(const layer::Order& order, const Place& place, layer::Done* done) {
+  switch (order.op) {
+    case layer::Op::kUnpack:
+      return Unpack(order, place, done);
+    case layer::Op::kPack:
+    case layer::Op::kRead:
+      return Pack(order, place, done);
+    case layer::Op::kFind:
+      return Find(order, place);
+  }
+  return Internal("unknown order");
+}
+
 }  // namespace
 
 layer::Done Do(const layer::Order& order, const Place& place) {
   layer::Done done;
-  const Status status =
-      order.op == layer::Op::kUnpack ? Unpack(order, place, &done) : Pack(order, place, &done);
+  const Status status = Carry(order, place, &done);
   done.code = status.code();
   done.error = status.message();
   done.error.resize(std::min<size_t>(done.error.size(), layer::kMaxError));

@@ -192,7 +192,7 @@ class Broker final {
   const bool pools_;
   Metrics metrics_;
   PlanCache plans_;
-  compile::FindImage find_image_ = [](const policy::ImageRoot& image, uint32_t) {
+  compile::FindImage find_image_ = [](const policy::ImageRoot& image, const auto&, uint32_t) {
     return Result<compile::FoundImage>(
         Status(Code::kNotFound, "image " + image.reference + ": there is no store of images"));
   };

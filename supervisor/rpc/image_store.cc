@@ -108,6 +108,7 @@ Result<std::unique_ptr<ImageStore>> ImageStore::Open(int directory, LayerCells* 
   ODY_ASSIGN_OR_RETURN(ImageIndex index, ImageIndex::Open(directory));
   std::unique_ptr<ImageStore> store(new ImageStore(std::move(index), std::move(rules)));
   store->cells_ = cells;
+  store->programs_ = std::make_unique<ImagePrograms>(cells);
   ODY_ASSIGN_OR_RETURN(store->layers_, LayerTable::Open(&store->index_, cells, waits));
   ODY_ASSIGN_OR_RETURN(std::vector<StoredImage> images, store->index_.Images());
   for (StoredImage& image : images) {
@@ -527,8 +528,21 @@ Result<compile::FoundImage> ImageStore::FoundOf(const StoredImage& image, const 
   return found;
 }
 
-Result<compile::FoundImage> ImageStore::Find(const policy::ImageRoot& root, uint32_t owner_uid) {
-  const std::lock_guard lock(mutex_);
+Result<compile::FoundImage> ImageStore::Find(const policy::ImageRoot& root,
+                                             const std::vector<std::string>& programs,
+                                             uint32_t owner_uid) {
+  LayerHold hold;
+  compile::FoundImage found;
+  {
+    const std::lock_guard lock(mutex_);
+    ODY_ASSIGN_OR_RETURN(found, Admit(root, owner_uid, &hold));
+  }
+  ODY_ASSIGN_OR_RETURN(found.programs, programs_->Find(found.digest, found.layers, programs));
+  return found;
+}
+
+Result<compile::FoundImage> ImageStore::Admit(const policy::ImageRoot& root, uint32_t owner_uid,
+                                              LayerHold* hold) {
   ODY_ASSIGN_OR_RETURN(const StoredImage* const image,
                        Resolve(owner_uid, "image.reference", root.reference));
   // What the operator wants holds also for what came into the store before.
@@ -539,6 +553,7 @@ Result<compile::FoundImage> ImageStore::Find(const policy::ImageRoot& root, uint
     const Status status = CheckSignatures(name, image->digest, image->signatures, &signed_by);
     if (!status.ok()) return OfField("image.reference", status);
   }
+  *hold = HoldOf(image->layers);
   return FoundOf(*image, root.user);
 }
 

@@ -23,6 +23,7 @@
 #include "policy/compile/found_image.h"
 #include "policy/model/request.h"
 #include "supervisor/rpc/image_index.h"
+#include "supervisor/rpc/image_programs.h"
 #include "supervisor/rpc/layer_cells.h"
 #include "supervisor/rpc/layer_table.h"
 
@@ -116,8 +117,10 @@ class ImageStore final {
   Result<std::unique_ptr<TarReading>> ReadFiles(uint32_t owner_uid, const std::string& reference,
                                                 const std::string& path, LayerHold* hold);
 
-  // What the image is for a cell of the owner's.
-  Result<compile::FoundImage> Find(const policy::ImageRoot& image, uint32_t owner_uid);
+  // What the image, and `programs` of it, are for a cell of the owner's. Of programs an error as of
+  // executables::Finder::Find.
+  Result<compile::FoundImage> Find(const policy::ImageRoot& image,
+                                   const std::vector<std::string>& programs, uint32_t owner_uid);
   // Before a cell of this key is made: what its image is for now on is its digest, which replaces
   // the name. With directories that last (`lasts`) this is remembered: the same name is the same
   // image then, whatever it names meanwhile, until ForgetUse. FAILED_PRECONDITION: the directories
@@ -148,6 +151,8 @@ class ImageStore final {
   // With mutex_ locked.
   Result<const StoredImage*> Resolve(uint32_t owner_uid, const std::string& field,
                                      const std::string& reference) const;
+  Result<compile::FoundImage> Admit(const policy::ImageRoot& image, uint32_t owner_uid,
+                                    LayerHold* hold);
   Result<compile::FoundImage> FoundOf(const StoredImage& image, const std::string& user);
   Result<v1::ImageInfo> InfoOf(const StoredImage& image);
   uint64_t ChargeTo(uint32_t owner_uid) const;
@@ -160,6 +165,7 @@ class ImageStore final {
   const Rules rules_;
   std::unique_ptr<LayerTable> layers_;
   LayerCells* cells_ = nullptr;
+  std::unique_ptr<ImagePrograms> programs_;
   mutable std::mutex mutex_;
   std::map<ImageKey, StoredImage> images_;
   std::map<uint32_t, ImageNames> names_;

@@ -95,6 +95,13 @@ class FakeLayerCells final : public LayerCells {
     read_layers = layers;
     return std::unique_ptr<TarReading>(new Reading("tar of " + path, OkStatus()));
   }
+  Result<compile::FoundExecutables> FindPrograms(const std::vector<std::string>& layers,
+                                                 const std::vector<std::string>& names) override {
+    read_layers = layers;
+    ++searches;
+    if (names[0] == "missing") return NotFound("missing system tool: missing");
+    return compile::FoundExecutables{.files = {{"/usr/bin/" + names[0], true, "named"}}};
+  }
   Status Remove(const std::string& name) override {
     const std::lock_guard lock(mutex);
     files.erase(name);
@@ -103,7 +110,7 @@ class FakeLayerCells final : public LayerCells {
 
   std::mutex mutex;
   std::map<std::string, std::string> files;
-  int unpacked = 0;
+  int unpacked = 0, searches = 0;
   std::function<void(const std::string&)> on_write;
   Status pack_status, remove_status;
   std::vector<std::string> read_layers;
@@ -187,7 +194,7 @@ class ImageStoreTest : public testing::Test {
   }
   Result<compile::FoundImage> Find(uint32_t uid, const std::string& reference,
                                    const std::string& user = "") {
-    return store_->Find({.reference = reference, .user = user}, uid);
+    return store_->Find({.reference = reference, .user = user}, {}, uid);
   }
   std::vector<std::string> Names(uint32_t uid, bool all = false) {
     std::vector<std::string> names;
@@ -406,6 +413,25 @@ TEST_F(ImageStoreTest, AUserSeesItsOwnImagesAndRoots) {
   // Its own name comes first.
   ASSERT_TRUE(Import(kBob, "base", {"bob"}).ok());
   EXPECT_EQ(Find(kBob, "base")->layers[0], DigestOf("bob").substr(7));
+}
+
+TEST_F(ImageStoreTest, LooksForProgramsOnceForEachImage) {
+  ASSERT_TRUE(Import(kAda, "app", {"one"}).ok());
+  const auto find = [this](std::vector<std::string> names) {
+    return store_->Find({.reference = "app"}, names, kAda);
+  };
+  EXPECT_THAT(find({})->programs.files, IsEmpty());
+  EXPECT_EQ(cells_.searches, 0);
+  EXPECT_EQ(find({"sh", "cat"})->programs.files[0].path, "/usr/bin/cat");
+  EXPECT_THAT(cells_.read_layers, ElementsAre(DigestOf("one").substr(7)));
+  EXPECT_EQ(find({"cat", "sh", "cat"})->programs.files[0].path, "/usr/bin/cat");
+  EXPECT_EQ(cells_.searches, 1);
+  EXPECT_EQ(find({"missing"}).status().message(), "missing system tool: missing");
+  // The name is another image now.
+  ASSERT_TRUE(Import(kAda, "app", {"two"}).ok());
+  EXPECT_TRUE(find({"cat", "sh"}).ok());
+  EXPECT_EQ(cells_.searches, 3);
+  EXPECT_THAT(cells_.read_layers, ElementsAre(DigestOf("two").substr(7)));
 }
 
 TEST_F(ImageStoreTest, WhoTheCommandsAre) {

@@ -8,9 +8,11 @@
 #include <optional>
 #include <utility>
 
+#include "common/base/refusal.h"
 #include "common/os/message_socket.h"
 #include "common/os/unique_fd.h"
 #include "policy/compile/layer_plan.h"
+#include "policy/executables/found_encoding.h"
 #include "supervisor/rpc/call_cell.h"
 #include "supervisor/rpc/cell_key.h"
 
@@ -168,6 +170,24 @@ class RootLayerCells final : public LayerCells {
     return Start(
         compile::ReadPlan(RandomId(kScratchPrefix), layers),
         {.op = layer::Op::kRead, .max_bytes = UINT64_MAX, .max_entries = UINT64_MAX, .path = path});
+  }
+
+  Result<compile::FoundExecutables> FindPrograms(const std::vector<std::string>& layers,
+                                                 const std::vector<std::string>& names) override {
+    ODY_ASSIGN_OR_RETURN(const std::unique_ptr<TarReading> found,
+                         Start(compile::ReadPlan(RandomId(kScratchPrefix), layers),
+                               {.op = layer::Op::kFind, .programs = names}));
+    std::string encoded;
+    for (;;) {
+      ODY_ASSIGN_OR_RETURN(const std::string bytes, found->Read());
+      if (bytes.empty()) break;
+      encoded += bytes;
+      if (encoded.size() > executables::kMaxFoundBytes) return Internal("too many programs found");
+    }
+    if (const Status status = found->Finish(); !status.ok()) {
+      return AboutField("executables", status);
+    }
+    return executables::DecodeFound(encoded);
   }
 
   Status Remove(const std::string& name) override {

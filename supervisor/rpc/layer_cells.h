@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "policy/compile/found_executables.h"
 #include "supervisor/rpc/event_loop.h"
 #include "supervisor/rpc/root_client.h"
 #include "supervisor/wire/layer_wire.h"
@@ -51,6 +52,9 @@ class LayerCells {
   // `path` of the image of these layers, the lowest first.
   virtual Result<std::unique_ptr<TarReading>> Read(const std::vector<std::string>& layers,
                                                    const std::string& path) = 0;
+  // `names` in the image of these layers. Errors as of executables::Finder::Find.
+  virtual Result<compile::FoundExecutables> FindPrograms(const std::vector<std::string>& layers,
+                                                         const std::vector<std::string>& names) = 0;
   // The layer's files, if there are any.
   virtual Status Remove(const std::string& name) = 0;
 };

@@ -182,9 +182,10 @@ int Serve(const Options& options) {
   auto image_store =
       ImageStore::Open(kAuditFd, layer_cells.get(), [&] { return ceiling.Images(); });
   if (!image_store.ok()) return Fail(image_store.status());
-  broker.set_find_image([images = image_store->get()](const auto& image, uint32_t owner_uid) {
-    return images->Find(image, owner_uid);
-  });
+  broker.set_find_image(
+      [images = image_store->get()](const auto& image, const auto& programs, uint32_t owner_uid) {
+        return images->Find(image, programs, owner_uid);
+      });
   SupervisorService service(&broker, &*reviewed, &*standings, image_store->get());
   ChangesService changes(&broker, &*reviewed);
   ImagesService images(&broker, image_store->get());

@@ -6,11 +6,12 @@ namespace odyssey::layer {
 // The fields of each message, once for both directions (common/base/field_codec.h).
 
 void VisitFields(auto& v, Order& m) {
-  v.Enum("op", m.op, Op::kRead);
+  v.Enum("op", m.op, Op::kFind);
   v.U64("max_bytes", m.max_bytes);
   v.U64("max_entries", m.max_entries);
   v.Text("path", m.path, kMaxPath);
   v.Texts("leave_out", m.leave_out, kMaxLeftOut, kMaxPath);
+  v.Texts("programs", m.programs, kMaxPrograms, kMaxPath);
 }
 
 void VisitFields(auto& v, AccountFile& m) {

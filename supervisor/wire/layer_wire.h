@@ -18,14 +18,16 @@ inline constexpr uint32_t kMaxPath = 4095;           // PATH_MAX without its NUL
 inline constexpr uint32_t kMaxAccounts = 64 * 1024;  // of /etc/passwd or /etc/group
 inline constexpr uint32_t kMaxError = 8 * 1024;
 inline constexpr uint32_t kMaxLeftOut = 256;
+inline constexpr uint32_t kMaxPrograms = 256;  // compile::kMaxExecutables
 
 // Where the cell has what is packed: a cell's upper layer, read-only. What is unpacked goes to
 // plan::kLayerPath.
 inline constexpr char kFromPath[] = "/layer-from";
 
 // kUnpack: the tar into plan::kLayerPath. kPack: kFromPath as a layer. kRead: `path` of the cell's
-// root.
-enum class Op : uint8_t { kUnpack, kPack, kRead };
+// root. kFind: no tar, but `programs` of the cell's root as policy/executables/found_encoding.h has
+// them.
+enum class Op : uint8_t { kUnpack, kPack, kRead, kFind };
 
 struct Order {
   Op op = Op::kUnpack;
@@ -33,6 +35,7 @@ struct Order {
   uint64_t max_bytes = 0, max_entries = 0;
   std::string path;                    // kRead
   std::vector<std::string> leave_out;  // kPack: relative paths
+  std::vector<std::string> programs;   // kFind: names, or absolute paths
   friend bool operator==(const Order&, const Order&) = default;
 };
 

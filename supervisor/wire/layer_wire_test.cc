@@ -10,7 +10,8 @@ TEST(LayerWireTest, Order) {
                        .max_bytes = 1,
                        .max_entries = 2,
                        .path = "/etc",
-                       .leave_out = {"proc", "dev"}};
+                       .leave_out = {"proc", "dev"},
+                       .programs = {"sh", "/usr/bin/git"}};
   Order back;
   ASSERT_TRUE(Decode(Encode(order), &back).ok());
   EXPECT_EQ(back, order);

@@ -116,9 +116,31 @@ class ImageCellTest(world.WorldTest):
         text = "cp /bin/busybox /root/cat; /root/cat /dev/null; echo $?; touch /bin/x; echo $?"
         self.assertEqual(self.shell(text, "--tools", "standard").split(), ["126", "1"])
         self.assertEqual(self.shell(text, "--tools", "all").split(), ["0", "0"])
-        refused = self.world.ctl("exec", "--image", "base:1", "--tools", "explicit", "--tool", "sh", "--", "sh")
-        self.assertEqual(refused.code, 125)
-        self.assertIn("--tools", refused.err)
+
+    def test_explicit_is_the_named_programs_of_the_image_alone(self):
+        # A program apart from busybox, which is one file for all the others; and a script.
+        layer = test_layer().directory("usr").directory("usr/bin")
+        with open("/bin/busybox", "rb") as file:
+            layer.add("usr/bin/busybox", file.read(), mode=0o755)
+        layer.add("usr/bin/script", "#!/usr/bin/busybox sh\necho of the script\n", mode=0o755)
+        layer.add("usr/bin/nothing", "#!/usr/bin/missing\n", mode=0o755)
+        self.layout.add("programs:1", [layer], Env=["PATH=/usr/bin:/bin"])
+        self.assertEqual(self.world.ctl("image", "load", self.layout.directory, "--name", "programs:1").code, 0)
+
+        def explicit(text, *tools, code=0):
+            names = [word for tool in tools for word in ("--tool", tool)]
+            done = self.world.ctl("exec", "--image", "programs:1", "--tools", "explicit", *names, "--", "sh", "-c", text)
+            self.assertEqual(done.code, code, done)
+            return done
+
+        text = ("/usr/bin/busybox true; echo $?; cp /bin/busybox /root/mine; /root/mine true; echo $?; "
+                "touch /bin/x 2>/dev/null; echo $?; mv /bin /gone 2>/dev/null; echo $?; "
+                "/usr/bin/script; echo $?")
+        self.assertEqual(explicit(text, "sh").out.split(), ["126", "126", "1", "1", "126"])
+        self.assertEqual(explicit("/usr/bin/busybox true; echo $?; script", "sh", "script").out, "0\nof the script\n")
+        for name, why in (("git", "missing system tool: git"), ("nothing", "/usr/bin/missing is missing"),
+                          ("/etc/passwd", "may be shown")):
+            self.assertIn(why, explicit("true", "sh", name, code=125).err)
 
     def test_writes_stay_with_the_cell_and_the_image_is_as_it_was(self):
         self.shell("echo mine > /etc/motd; rm /etc/of-root; mkdir /new", "--cell", "kept")
