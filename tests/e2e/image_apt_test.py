@@ -17,6 +17,7 @@ PROGRAMS = ("apt", "base-files", "base-passwd", "coreutils", "dash", "diffutils"
             "libc-bin", "mawk", "passwd", "sed", "tar")
 PORT = 8000
 SOURCE = f"deb [trusted=yes] http://registry.test:{PORT}/ stable main"
+FLAT = f"deb [trusted=yes] http://registry.test:{PORT}/ ./"  # apt asks for paths with a dot segment
 
 
 def closure(names):
@@ -118,8 +119,9 @@ def make_mirror(directory):
     control = subprocess.run(["dpkg-deb", "-f", served + "/probe_1.0_all.deb"], check=True, capture_output=True,
                              text=True).stdout
     digest, size = digest_of(served + "/probe_1.0_all.deb")
-    with open(index + "/Packages", "w", encoding="ascii") as file:
-        file.write(f"{control}Filename: probe_1.0_all.deb\nSize: {size}\nSHA256: {digest}\n")
+    for path, prefix in ((index, ""), (served, "./")):
+        with open(path + "/Packages", "w", encoding="ascii") as file:
+            file.write(f"{control}Filename: {prefix}probe_1.0_all.deb\nSize: {size}\nSHA256: {digest}\n")
     digest, size = digest_of(index + "/Packages")
     with open(served + "/dists/stable/Release", "w", encoding="ascii") as file:
         file.write("Suite: stable\nComponents: main\nArchitectures: amd64\n"
@@ -146,11 +148,11 @@ class AptTest(world.WorldTest):
         done = cls.world.ctl("image", "load", layout.directory)
         assert done.code == 0, done
 
-    def build(self, name, *options):
+    def build(self, name, *options, source=SOURCE):
         directory = self.world.make_directory(name)
         self.world.make(name + "/Dockerfile", f"""\
 FROM apt:1
-RUN echo '{SOURCE}' > /etc/apt/sources.list
+RUN echo '{source}' > /etc/apt/sources.list
 RUN apt-get update
 RUN apt-get install -y --no-install-recommends probe && rm -rf /var/lib/apt/lists/*
 RUN touch /etc/shadow /etc/gshadow /etc/subuid /etc/subgid && useradd someone && id someone
@@ -167,6 +169,11 @@ RUN touch /etc/shadow /etc/gshadow /etc/subuid /etc/subgid && useradd someone &&
         # The set-uid bit is not kept, and the owners are.
         self.assertEqual(out.out.splitlines(), ["probed", "Status: install ok installed", "755 0:0", "644 1:1", "644 6:12",
                                                 "0"])
+
+    def test_a_flat_mirror_does_too(self):
+        done = self.build("flat", "--reach", f"registry.test:{PORT}", source=FLAT)
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual(self.world.ctl("exec", "--image", "flat:1", "--", "probe").out, "probed\n")
 
     def test_no_other_place_is_reached(self):
         done = self.build("without", "--no-cache", "--reach", "registry.test:9999")

@@ -175,15 +175,15 @@ class PathWalk final {
 };
 
 Problem TakePath(std::string_view path, const PathOptions& options, CanonicalPath* out) {
-  if (path == "*") {
-    out->path = out->wire = "*";
-    return {};
-  }
   if (path.size() > kMaxPathBytes) return ParseError{414, "the path is longer than 4 KiB"};
   const bool plain = std::all_of(path.begin(), path.end(), [](char c) {
     return IsVisible(c) && c != '#' && c != '\\' && c != '?';
   });
-  if (path.empty() || path[0] != '/' || !plain) return Bad("the path is none");
+  if (path != "*" && (path.empty() || path[0] != '/' || !plain)) return Bad("the path is none");
+  if (path == "*" || options.spelling == Spelling::kAsWritten) {
+    out->path = out->wire = path;
+    return {};
+  }
   PathWalk walk(options);
   for (size_t at = 1; at <= path.size();) {
     const size_t end = std::min(path.find('/', at), path.size());
@@ -211,13 +211,14 @@ Problem DecodeQueryText(std::string_view raw, std::string* out) {
   return {};
 }
 
-Problem TakeQuery(std::string_view query, CanonicalPath* out) {
+Problem TakeQuery(std::string_view query, const PathOptions& options, CanonicalPath* out) {
   const bool plain = std::all_of(query.begin(), query.end(),
                                  [](char c) { return IsVisible(c) && c != '#' && c != '\\'; });
   if (!plain) return Bad("the query is none");
+  out->query = query;
+  if (options.spelling == Spelling::kAsWritten) return {};
   // For some servers it separates pairs.
   if (query.find(';') != std::string_view::npos) return Bad("a semicolon in the query");
-  out->query = query;
   for (size_t at = 0; at <= query.size();) {
     const size_t end = std::min(query.find('&', at), query.size());
     const std::string_view raw = query.substr(at, end - at);
@@ -239,7 +240,7 @@ std::variant<CanonicalPath, ParseError> CanonicalizePath(std::string_view path,
                                                          const PathOptions& options) {
   CanonicalPath out;
   if (const Problem problem = TakePath(path, options, &out)) return *problem;
-  if (const Problem problem = TakeQuery(query, &out)) return *problem;
+  if (const Problem problem = TakeQuery(query, options, &out)) return *problem;
   // Encoding made it longer than what was received.
   if (out.wire.size() + 1 + out.query.size() > kMaxTargetBytes) {
     return ParseError{414, "the target is longer than 8 KiB"};

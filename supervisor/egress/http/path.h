@@ -20,6 +20,7 @@ inline constexpr size_t kMaxPathBytes = 4096;
 enum class Spelling {
   kRefuse,     // 400
   kNormalize,  // resolved; params are removed
+  kAsWritten,  // left as it is, in the query too: for what no rule reads. Its text is not decoded
 };
 
 struct PathOptions {
@@ -44,9 +45,9 @@ struct CanonicalPath {
   friend bool operator==(const CanonicalPath&, const CanonicalPath&) = default;
 };
 
-// Of RequestHead::path and query. `*` is itself. Refused in every spelling: `%00` and other control
-// characters, `%5C`, what leads above the root, what is encoded twice, no UTF-8, an encoded slash
-// beside a dot segment, a `;` in the query, a percent sign without two digits.
+// Of RequestHead::path and query. `*` is itself. Refused in every spelling but kAsWritten: `%00`
+// and other control characters, `%5C`, what leads above the root, what is encoded twice, no UTF-8,
+// an encoded slash beside a dot segment, a `;` in the query, a percent sign without two digits.
 std::variant<CanonicalPath, ParseError> CanonicalizePath(std::string_view path,
                                                          std::string_view query,
                                                          const PathOptions& options);

@@ -9,6 +9,7 @@ namespace odyssey::egress::http {
 namespace {
 
 constexpr PathOptions kStrict = {};
+constexpr PathOptions kAsWritten = {.spelling = Spelling::kAsWritten};
 constexpr PathOptions kNormalize = {.spelling = Spelling::kNormalize};
 constexpr PathOptions kSlash = {.allow_encoded_slash = true};
 constexpr PathOptions kNormalizeSlash = {.spelling = Spelling::kNormalize,
@@ -55,6 +56,20 @@ TEST(PathTest, WhatServersReadInTwoWaysIsRefused) {
         "//a",       "/a//b",  "/a//",   "/a;b",   "/a;b/c", "/;",      "/a%3bb", "/..;/a"}) {
     EXPECT_EQ(Read(path, kStrict), "400") << path;
   }
+}
+
+TEST(PathTest, WhatNoRuleReadsIsLeftAsItIs) {
+  for (const char* path : {"/a/./b", "/./Packages", "/a/../b", "//a", "/a;b=1", "/%2e%2e/a",
+                           "/a%2fb", "/%00", "/%zz", "*"}) {
+    EXPECT_EQ(Read(path, kAsWritten), std::string(path) + " -> " + path);
+  }
+  for (const char* path : {"", "a", "/a b", "/a\\b", "/a#b", "/a\r\nHost: x"}) {
+    EXPECT_EQ(Read(path, kAsWritten), "400") << path;
+  }
+  const auto query = CanonicalizePath("/", "a;b=%zz&c", kAsWritten);
+  ASSERT_TRUE(std::holds_alternative<CanonicalPath>(query));
+  EXPECT_EQ(std::get<CanonicalPath>(query).query, "a;b=%zz&c");
+  EXPECT_TRUE(std::get<CanonicalPath>(query).pairs.empty());
 }
 
 TEST(PathTest, ARuleMayNormalizeIt) {

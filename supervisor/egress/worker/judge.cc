@@ -86,14 +86,21 @@ asio::awaitable<std::optional<Judgement>> JudgeRequest(Worker* worker, const Arr
   const bool slash = std::all_of(pairs.begin(), pairs.end(), [](const Pair& pair) {
     return pair.endpoint->allow_encoded_slash;
   });
-  auto canonical = http::CanonicalizePath(head.path, head.query, {.allow_encoded_slash = slash});
+  // Its requests are looked into by the routes.
+  const bool inference = passage.to.host == inference::kHost;
+  const bool credentialed = std::any_of(
+      pairs.begin(), pairs.end(), [](const Pair& pair) { return IsCredentialed(*pair.endpoint); });
+  const bool is_read = passage.decision.inspected || inference || credentialed;
+  auto canonical = http::CanonicalizePath(
+      head.path, head.query,
+      {.spelling = is_read ? http::Spelling::kRefuse : http::Spelling::kAsWritten,
+       .allow_encoded_slash = slash});
   if (const auto* error = std::get_if<http::ParseError>(&canonical)) {
     co_return Refuse(std::move(passage), error->status, http::RefusalOf(*error).error,
                      error->reason);
   }
   Judgement out{.path = std::move(std::get<http::CanonicalPath>(canonical))};
-  // Its requests are looked into by the routes.
-  if (passage.decision.inspected && passage.to.host != inference::kHost) {
+  if (passage.decision.inspected && !inference) {
     Request request = RequestOf(head, out.path);
     if (const uint64_t limit = BodyLimit(pairs, request); limit != 0) {
       out.body = co_await take_body(passage, limit);
