@@ -80,6 +80,7 @@ Status ChangesClient::SetAgainst(const std::string& word, Failure* failure) {
 Status ChangesClient::List(const Selections& selections, ChangeSet* out) const {
   supervisor::v1::ListChangesRequest request;
   Select(key_, selections, &request);
+  request.set_root(root_);
   auto reader = stub_.ListChanges({kWriteCallMs}, request);
   supervisor::v1::ListChangesResponse response;
   bool ended = false;
@@ -99,6 +100,7 @@ Status ChangesClient::Diff(const Selections& selections, uint64_t max_bytes, std
   supervisor::v1::DiffChangesRequest request;
   Select(key_, selections, &request);
   request.set_max_bytes(max_bytes);
+  request.set_root(root_);
   if (against_) *request.mutable_against() = *against_;
   auto reader = stub_.DiffChanges({kWriteCallMs}, request);
   supervisor::v1::DiffChangesResponse response;

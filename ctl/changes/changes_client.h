@@ -32,6 +32,9 @@ class ChangesClient final {
   // Diff shows what differs from this session or cell, named as for Connect.
   Status SetAgainst(const std::string& word, Failure* failure);
 
+  // List and Diff show what the cell changed in its root, which is an image.
+  void SetRoot(bool root) { root_ = root; }
+
   const std::string& name() const { return name_; }
   const supervisor::v1::CellKey& key() const { return key_; }
   const supervisor::v1::ChangesStub& stub() const { return stub_; }
@@ -52,6 +55,7 @@ class ChangesClient final {
   supervisor::v1::ChangesStub stub_;
   supervisor::v1::CellKey key_;
   std::optional<supervisor::v1::CellKey> against_;
+  bool root_ = false;
   std::string name_;
 };
 

@@ -55,28 +55,51 @@ int Report(const Invocation& call, const ChangesClient& client, const Response& 
   return failed ? kExitFailed : kExitOk;
 }
 
+Json JsonOf(const ChangeSet& set) {
+  Json changes = Json::array();
+  for (const auto& change : set.changes) changes.push_back(message::ToJson(change));
+  Json out = message::ToJson(set.end);
+  out["changes"] = std::move(changes);
+  return out;
+}
+
+void PrintChanges(const Console& console, const ChangeSet& set) {
+  for (const auto& change : set.changes) {
+    console.PrintLine(ChangeLine(change, console.color_out));
+  }
+  console.PrintLine(CountsText(set.end.counts()));
+  if (set.end.truncated()) {
+    console.Warn("odyssey-ctl: there are more; name a directory to see those in it");
+  }
+}
+
 int List(const Invocation& call) {
   if (call.options.words().empty()) return ListReviewedCells(*call.console, call.locations);
-  return WithChanges(call, [&](const ChangesClient& client) {
+  return WithChanges(call, [&](ChangesClient& client) {
     const Console& console = *call.console;
-    ChangeSet set;
-    const Status status = client.List(Selected(call), &set);
+    const bool root_alone = call.options.Has("root");
+    ChangeSet set, root;
+    client.SetRoot(root_alone);
+    Status status = client.List(Selected(call), &set);
+    const bool has_root =
+        !root_alone && !set.end.image().empty() && call.options.words().size() == 1;
+    if (status.ok() && has_root) {
+      client.SetRoot(true);
+      status = client.List({}, &root);
+    }
     if (!status.ok()) return console.Fail(client.Explain("list the changes of", status));
     if (console.json) {
-      Json changes = Json::array();
-      for (const auto& change : set.changes) changes.push_back(message::ToJson(change));
-      Json out = message::ToJson(set.end);
-      out["changes"] = std::move(changes);
+      Json out = JsonOf(set);
+      if (has_root) out["root"] = JsonOf(root);
       console.PrintJson(out);
       return kExitOk;
     }
-    for (const auto& change : set.changes) {
-      console.PrintLine(ChangeLine(change, console.color_out));
-    }
-    console.PrintLine(CountsText(set.end.counts()));
-    if (set.end.truncated()) {
-      console.Warn("odyssey-ctl: there are more; name a directory to see those in it");
-    }
+    PrintChanges(console, set);
+    if (!has_root) return kExitOk;
+    console.PrintLine("of the image that is its root (" +
+                      CommandText({"odyssey-ctl", "image", "commit", client.name()}) +
+                      " NAME keeps them):");
+    PrintChanges(console, root);
     return kExitOk;
   });
 }
@@ -89,6 +112,7 @@ int Diff(const Invocation& call) {
     if (!against.empty() && !client.SetAgainst(against, &failure).ok()) {
       return console.Fail(failure);
     }
+    client.SetRoot(call.options.Has("root"));
     std::string text;
     bool truncated = false;
     const Status status =
@@ -210,15 +234,20 @@ int Commits(const Invocation& call) {
 std::vector<Command> ChangesCommands() {
   const PositionalSpec cell = {.name = "SESSION|CELL"};
   const PositionalSpec maybe = {.name = "SESSION|CELL", .required = false};
+  const OptionSpec root = {.name = "root",
+                           .help = "of the cell's root, which is an image, instead"};
   const PositionalSpec paths = {.name = "PATH", .required = false, .many = true};
   return {
       {.name = "changes",
        .summary = "list what a session or cell changed in reviewed directories",
        .positionals = {maybe, paths},
+       .options = {root},
        .notes =
            "Without SESSION|CELL: which have such directories. CELL is also the NAME of exec "
            "--cell NAME.\nPATH is relative to the workspace or the only reviewed directory, or "
-           "absolute in the cell or on the host; a directory means all in it.",
+           "absolute in the cell or on the host; a directory means all in it.\nA cell whose root "
+           "is an "
+           "image: also what it changed there; with --root that alone, and PATH is of the cell.",
        .run = List},
       {.name = "diff",
        .summary = "show these changes as a unified diff",
@@ -230,7 +259,8 @@ std::vector<Command> ChangesCommands() {
                    {.name = "max-bytes",
                     .kind = ValueKind::kSize,
                     .value_name = "SIZE",
-                    .help = "of text in all (default 1m, at most 16m)"}},
+                    .help = "of text in all (default 1m, at most 16m)"},
+                   root},
        .run = Diff},
       {.name = "commit",
        .summary = "write changes to the host's directory: all that are not marked, or PATHs",

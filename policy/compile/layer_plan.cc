@@ -56,4 +56,6 @@ plan::Plan ReadPlan(const std::string& scratch, const std::vector<std::string>& 
   return out;
 }
 
+std::vector<std::string> PlacesMadeByRoot() { return {".odyssey", "dev", "proc", "sys"}; }
+
 }  // namespace odyssey::compile

@@ -22,6 +22,10 @@ plan::Plan PackPlan(const std::string& scratch, const std::string& cell_tree);
 // The root of the cell is the image of these layers, the lowest first.
 plan::Plan ReadPlan(const std::string& scratch, const std::vector<std::string>& layers);
 
+// Relative paths of a cell's root that root makes for what it mounts there: no change of the
+// cell's.
+std::vector<std::string> PlacesMadeByRoot();
+
 }  // namespace odyssey::compile
 
 #endif  // ODYSSEY_POLICY_COMPILE_LAYER_PLAN_H_

@@ -13,6 +13,8 @@ using plan::EntryKind;
 constexpr uint64_t kMemoryBytes = uint64_t{512} << 20;
 constexpr uint32_t kPids = 8;
 constexpr uint32_t kCpuMillis = 2000;
+// A cell that looks at a root has no tmpfs; a plan has to say a size all the same.
+constexpr uint64_t kTmpBytes = uint64_t{1} << 20;
 
 Access WritableIf(bool writable) { return writable ? Access::kReadWrite : Access::kReadOnly; }
 
@@ -93,6 +95,24 @@ Result<plan::Plan> ComparePlan(const plan::Plan& cell, const plan::Plan& other) 
     out.entries.push_back(OwnTree(at + "/against", same->changes + "/upper", Access::kReadOnly));
     out.entries.push_back(OwnTree(at + "/upper", entry.changes + "/upper", Access::kReadWrite));
   }
+  return out;
+}
+
+plan::Plan RootReviewPlan(const std::string& scratch, const std::string& cell_tree,
+                          const std::vector<std::string>& layers) {
+  plan::Plan out = Empty({.cell_tree = scratch,
+                          .ids = plan::Ids::kRange,
+                          .user = 0,
+                          .group = 0,
+                          .tmp_bytes = kTmpBytes});
+  out.from_tree = cell_tree;
+  out.layers = layers;
+  out.build = true;
+  const std::string at = PlaceOf(0);
+  // What is read-only is from_tree's.
+  out.entries.push_back(
+      OwnTree(at + "/upper", plan::kRootChanges + std::string("/upper"), Access::kReadOnly));
+  out.entries.push_back(OwnTree(at + "/store", "store", Access::kReadWrite));
   return out;
 }
 

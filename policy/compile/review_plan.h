@@ -38,6 +38,12 @@ plan::Plan ReviewPlan(const plan::Plan& cell, ReviewWrites writes);
 // the two has a disk of its own.
 Result<plan::Plan> ComparePlan(const plan::Plan& cell, const plan::Plan& other);
 
+// The cell's root is the image of `layers` alone, `/review/0/upper` what the cell with the tree
+// `cell_tree` changed of it. `scratch` is the cell_tree, of which nothing has to last. Its process
+// is root of the cell, with the capabilities of package managers there. Without cell_id.
+plan::Plan RootReviewPlan(const std::string& scratch, const std::string& cell_tree,
+                          const std::vector<std::string>& layers);
+
 // `/review/{from,to}/…`: the directories of two cells' trees, `from` read-only. `to` has the new
 // cell's cell_tree, and the disk, if it has one, that both have. Without cell_id.
 plan::Plan ForkPlan(const plan::Plan& to, const std::string& from_tree);

@@ -96,8 +96,8 @@ struct Plan {
   Ids ids = Ids::kOne;
   uint32_t user = kCellUser;   // inside; 0 with a range alone
   uint32_t group = kCellUser;  // inside, with a range; else it is `user`
-  // Of kInit, with a range: its commands keep the capabilities of package managers, in the cell's
-  // user namespace.
+  // With a range: pid 1, and of kInit the commands, keep the capabilities of package managers, in
+  // the cell's user namespace.
   bool build = false;
   bool fuse_device = false;  // for a guard: /dev/fuse and kGuardPath, hidden from commands
   uint64_t memory_bytes = 0;

@@ -72,6 +72,28 @@ std::string ReadOrNothing(Layer* layer, const std::string& path, const State& st
   return text.ok() ? std::move(*text) : "";
 }
 
+void Count(const Change& change, review::Counts* counts) {
+  switch (change.kind) {
+    case ChangeKind::kAdded:
+      ++counts->added;
+      break;
+    case ChangeKind::kModified:
+      ++counts->modified;
+      break;
+    case ChangeKind::kDeleted:
+      ++counts->deleted;
+      break;
+    case ChangeKind::kRenamed:
+      ++counts->renamed;
+      break;
+    default:
+      ++counts->other;
+      break;
+  }
+  if (!change.mark.empty()) ++counts->marked;
+  if (!change.conflict.empty()) ++counts->conflicts;
+}
+
 class Lister final {
  public:
   Lister(Reviewed* reviewed, uint32_t directory) : layers_(*reviewed), directory_(directory) {}
@@ -86,7 +108,7 @@ class Lister final {
       Listed listed = {.change = Describe(found), .found = found};
       if (!listed.change.from.empty()) listed.from = from_.at(listed.change.from);
       if (!IsSelected(listed.change, selections, &unmatched)) continue;
-      Count(listed.change);
+      Count(listed.change, &list_.counts);
       list_.changes.push_back(std::move(listed));
     }
     list_.unmatched.assign(unmatched.begin(), unmatched.end());
@@ -186,29 +208,6 @@ class Lister final {
     return selected;
   }
 
-  void Count(const Change& change) {
-    review::Counts& counts = list_.counts;
-    switch (change.kind) {
-      case ChangeKind::kAdded:
-        ++counts.added;
-        break;
-      case ChangeKind::kModified:
-        ++counts.modified;
-        break;
-      case ChangeKind::kDeleted:
-        ++counts.deleted;
-        break;
-      case ChangeKind::kRenamed:
-        ++counts.renamed;
-        break;
-      default:
-        ++counts.other;
-        break;
-    }
-    if (!change.mark.empty()) ++counts.marked;
-    if (!change.conflict.empty()) ++counts.conflicts;
-  }
-
   // Of the versions that were looked at: what is written again has another time of change.
   std::string Digest() const {
     Writer out;
@@ -240,6 +239,19 @@ class Lister final {
 };
 
 }  // namespace
+
+void ForImage(const std::vector<std::string>& leave_out, ChangeList* list) {
+  std::erase_if(list->changes, [&](const Listed& listed) {
+    return std::any_of(leave_out.begin(), leave_out.end(),
+                       [&](const std::string& top) { return IsBelow(listed.change.path, top); });
+  });
+  list->counts = {};
+  for (Listed& listed : list->changes) {
+    listed.change.mark.clear();
+    listed.change.conflict.clear();
+    Count(listed.change, &list->counts);
+  }
+}
 
 std::vector<review::Selection> SelectionsOf(uint32_t directory,
                                             const std::vector<review::Selection>& selections) {

@@ -33,6 +33,10 @@ Result<ChangeList> ListChanges(Reviewed* reviewed, uint32_t directory,
                                const std::vector<review::Selection>& selections,
                                size_t max_changes);
 
+// The list as one of an image's root: nothing is marked or in conflict, since nothing reaches the
+// host, and what is at or below one of `leave_out` is left out.
+void ForImage(const std::vector<std::string>& leave_out, ChangeList* list);
+
 // Those of `selections` that are of this directory.
 std::vector<review::Selection> SelectionsOf(uint32_t directory,
                                             const std::vector<review::Selection>& selections);

@@ -2,6 +2,7 @@
 // cell's user, with the supervisor's socket as fd 3.
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -28,10 +29,11 @@ Status Confine(const odyssey::review::Setup& setup, int stream) {
   configure.rules = {{"/", odyssey::cell::kRead},
                      {odyssey::plan::kReviewPath, odyssey::cell::kRead | odyssey::cell::kWrite}};
   ODY_ASSIGN_OR_RETURN(const auto confinement, odyssey::cell_init::Confinement::Build(configure));
-  if (setup.fork) {
+  if (setup.fork || setup.image) {
     // The commands' filter refuses the device that a whiteout is; cell-init's, which holds already,
-    // does not.
-    ODY_RETURN_IF_ERROR(odyssey::cell_init::Confinement::DropCapabilities());
+    // does not. Files of an image have owners, of whom each may close his to others.
+    const uint32_t kept = setup.image ? 1U << CAP_DAC_OVERRIDE : 0;
+    ODY_RETURN_IF_ERROR(odyssey::cell_init::Confinement::DropCapabilities(/*commands=*/0, kept));
     ODY_RETURN_IF_ERROR(confinement.EnterLandlock());
     return odyssey::PlaceDescriptors({stream}, odyssey::cell_init::kFirstWorkerFd);
   }

@@ -68,7 +68,7 @@ class ReviewTest : public testing::Test {
   }
 
   Reviewed Open() {
-    auto reviewed = OpenReviewed(directory_.path());
+    auto reviewed = OpenReviewed(directory_.path(), directory_.path() + "/host");
     EXPECT_TRUE(reviewed.ok()) << reviewed.status().ToString();
     return std::move(*reviewed);
   }

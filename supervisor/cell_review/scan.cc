@@ -204,8 +204,8 @@ class Scanner final {
 
 }  // namespace
 
-Result<Reviewed> OpenReviewed(const std::string& directory) {
-  ODY_ASSIGN_OR_RETURN(Layer host, Layer::Open(directory + "/host"));
+Result<Reviewed> OpenReviewed(const std::string& directory, const std::string& below) {
+  ODY_ASSIGN_OR_RETURN(Layer host, Layer::Open(below));
   ODY_ASSIGN_OR_RETURN(Layer upper, Layer::Open(directory + "/upper"));
   ODY_ASSIGN_OR_RETURN(Layer store, Layer::Open(directory + "/store"));
   return Reviewed{std::move(host), std::move(upper), std::move(store)};

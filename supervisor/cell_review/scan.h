@@ -19,7 +19,8 @@ struct Reviewed {
   Layer host, upper, store;
 };
 
-Result<Reviewed> OpenReviewed(const std::string& directory);
+// `directory` has upper and store; `below` is what the upper one lies on.
+Result<Reviewed> OpenReviewed(const std::string& directory, const std::string& below);
 
 // A path that the cell changed.
 struct Found {

@@ -72,7 +72,7 @@ class Answer final {
   Status Directories(const Request& request) {
     std::vector<Reviewed> all;
     for (uint32_t i = 0; i < setup_.directories; ++i) {
-      ODY_ASSIGN_OR_RETURN(Reviewed reviewed, OpenReviewed(place_ + "/" + std::to_string(i)));
+      ODY_ASSIGN_OR_RETURN(Reviewed reviewed, Open(i));
       if (setup_.write_host) {
         ODY_RETURN_IF_ERROR(Recover(&reviewed));
       } else {
@@ -90,6 +90,11 @@ class Answer final {
     return OkStatus();
   }
 
+  Result<Reviewed> Open(uint32_t i) const {
+    const std::string at = place_ + "/" + std::to_string(i);
+    return OpenReviewed(at, setup_.image ? "/" : at + "/host");
+  }
+
   Status One(const Request& request, uint32_t i, Reviewed* reviewed) {
     switch (request.op) {
       case Op::kLog:
@@ -101,8 +106,9 @@ class Answer final {
     }
     const auto selections = SelectionsOf(i, request.selections);
     if (!request.selections.empty() && selections.empty()) return OkStatus();
-    ODY_ASSIGN_OR_RETURN(const ChangeList list,
+    ODY_ASSIGN_OR_RETURN(ChangeList list,
                          ListChanges(reviewed, i, selections, request.max_changes));
+    if (setup_.image) ForImage(setup_.leave_out, &list);
     if (request.op == Op::kList) return List(list);
     if (request.op == Op::kDiff) return Diff(reviewed, list, request.max_bytes);
     ODY_ASSIGN_OR_RETURN(const Outcome outcome, DiscardChanges(reviewed, list, selections));

@@ -106,7 +106,7 @@ v1::ChangeKind ToProto(review::ChangeKind kind) {
 void ToProto(const review::Change& change, const ReviewedDirectory& directory, v1::Change* out) {
   out->set_kind(ToProto(change.kind));
   out->set_path(In(directory.target, change.path));
-  out->set_host_path(In(directory.source, change.path));
+  if (!directory.source.empty()) out->set_host_path(In(directory.source, change.path));
   if (!change.from.empty()) out->set_from(In(directory.target, change.from));
   out->set_old_mode(change.old_mode);
   out->set_new_mode(change.new_mode);
@@ -141,6 +141,56 @@ ReviewCell::Take TakeRefused(const std::vector<ReviewedDirectory>& directories, 
     return OkStatus();
   };
 }
+
+// Paths of the cell, of whose root the list is.
+template <typename Selections>
+std::vector<review::Selection> OfRoot(const Selections& selections) {
+  std::vector<review::Selection> out;
+  for (const v1::ChangeSelection& selection : selections) {
+    out.push_back({.path = Normal("/" + selection.path()).substr(1)});
+  }
+  return out;
+}
+
+// The answer to ListChanges, as it comes from a review cell. A root has one directory, without
+// names.
+class SentList final {
+ public:
+  SentList(const std::vector<ReviewedDirectory>& directories, uint32_t max,
+           grpc::ServerWriter<v1::ListChangesResponse>* writer)
+      : directories_(directories),
+        max_(max == 0 ? kMaxChanges : std::min(max, kMaxChanges)),
+        writer_(writer) {}
+
+  Status Take(const Item& item) {
+    if (item.change.directory >= directories_.size()) {
+      return InvalidArgument("the review cell named a directory that it does not have");
+    }
+    if (sent_ == max_) return OkStatus();
+    ++sent_;
+    v1::ListChangesResponse response;
+    ToProto(item.change, directories_[item.change.directory], response.mutable_change());
+    return writer_->Write(response) ? OkStatus() : Cancelled("the client is gone");
+  }
+
+  void Finish(const review::End& end, const std::string& digest, const std::string& image) {
+    v1::ListChangesResponse last;
+    ToProto(end.counts, last.mutable_end()->mutable_counts());
+    const review::Counts& counts = end.counts;
+    const uint64_t all =
+        uint64_t{counts.added} + counts.modified + counts.deleted + counts.renamed + counts.other;
+    last.mutable_end()->set_truncated(end.truncated || sent_ < all);
+    last.mutable_end()->set_digest(digest);
+    last.mutable_end()->set_image(image);
+    writer_->Write(last);
+  }
+
+ private:
+  const std::vector<ReviewedDirectory>& directories_;
+  const uint32_t max_;
+  grpc::ServerWriter<v1::ListChangesResponse>* const writer_;
+  uint32_t sent_ = 0;
+};
 
 CellKey FromProto(const v1::CellKey& key) {
   return {key.session_id(), key.agent_id(), key.kind(), key.component()};
@@ -255,74 +305,91 @@ grpc::Status ChangesService::ListReviewed(grpc::ServerContext*, const v1::ListRe
   return grpc::Status::OK;
 }
 
+// ── Lists and diffs ─────────────────────────────────────────────────────────────────────────────
+
 grpc::Status ChangesService::ListChanges(grpc::ServerContext*,
                                          const v1::ListChangesRequest* request,
                                          grpc::ServerWriter<v1::ListChangesResponse>* writer) {
-  const auto subject = Find(request->key());
-  if (!subject.ok()) return rpc::ToGrpc(subject.status());
-  const auto selections = FromProto(request->selections(), subject->directories);
-  if (!selections.ok()) return rpc::ToGrpc(selections.status());
-  const uint32_t asked = request->max_changes() == 0 ? kMaxChanges : request->max_changes();
-  const std::lock_guard turn(*subject->turn);
-  uint32_t sent = 0;
-  const auto end =
-      Ask(*subject, ReviewWrites::kStore, {.op = review::Op::kList, .selections = *selections},
-          [&](const Item& item) {
-            if (item.change.directory >= subject->directories.size()) {
-              return InvalidArgument("the review cell named a directory that it does not have");
-            }
-            if (sent == std::min(asked, kMaxChanges)) return OkStatus();
-            ++sent;
-            v1::ListChangesResponse response;
-            ToProto(item.change, subject->directories[item.change.directory],
-                    response.mutable_change());
-            return writer->Write(response) ? OkStatus() : Cancelled("the client is gone");
-          });
-  if (!end.ok()) return rpc::ToGrpc(end.status());
-  v1::ListChangesResponse last;
-  ToProto(end->counts, last.mutable_end()->mutable_counts());
-  const review::Counts& counts = end->counts;
-  const uint64_t all =
-      uint64_t{counts.added} + counts.modified + counts.deleted + counts.renamed + counts.other;
-  last.mutable_end()->set_truncated(end->truncated || sent < all);
-  last.mutable_end()->set_digest(end->digest);
-  writer->Write(last);
-  // So that the cell sees what the host has made of it; where commands run, at a later call.
-  if (end->stale != 0) {
-    (void)AskAlone(*subject, {.op = review::Op::kSettle}, [](const Item&) { return OkStatus(); });
+  return rpc::ToGrpc(request->root() ? ListRoot(*request, writer)
+                                     : ListDirectories(*request, writer));
+}
+
+Status ChangesService::ListDirectories(const v1::ListChangesRequest& request,
+                                       grpc::ServerWriter<v1::ListChangesResponse>* writer) {
+  const Result<Subject> found = Find(request.key());
+  const std::string image = root_.ImageOf(FromProto(request.key()));
+  if (!found.ok()) {
+    const bool root_alone =
+        found.status().code() == Code::kNotFound && !image.empty() && request.selections().empty();
+    if (root_alone) SentList({}, 0, writer).Finish({}, "", image);
+    return root_alone ? OkStatus() : found.status();
   }
-  return grpc::Status::OK;
+  const Subject& subject = *found;
+  ODY_ASSIGN_OR_RETURN(const auto selections, FromProto(request.selections(), subject.directories));
+  const std::lock_guard turn(*subject.turn);
+  SentList list(subject.directories, request.max_changes(), writer);
+  ODY_ASSIGN_OR_RETURN(
+      const review::End end,
+      Ask(subject, ReviewWrites::kStore, {.op = review::Op::kList, .selections = selections},
+          [&](const Item& item) { return list.Take(item); }));
+  list.Finish(end, end.digest, image);
+  // So that the cell sees what the host has made of it; where commands run, at a later call.
+  if (end.stale != 0) {
+    (void)AskAlone(subject, {.op = review::Op::kSettle}, [](const Item&) { return OkStatus(); });
+  }
+  return OkStatus();
+}
+
+Status ChangesService::ListRoot(const v1::ListChangesRequest& request,
+                                grpc::ServerWriter<v1::ListChangesResponse>* writer) {
+  const CellKey key = FromProto(request.key());
+  const std::vector<ReviewedDirectory> root(1);
+  SentList list(root, request.max_changes(), writer);
+  ODY_ASSIGN_OR_RETURN(
+      const review::End end,
+      root_.Ask(key, {.op = review::Op::kList, .selections = OfRoot(request.selections())},
+                [&](const Item& item) { return list.Take(item); }));
+  list.Finish(end, "", root_.ImageOf(key));
+  return OkStatus();
 }
 
 grpc::Status ChangesService::DiffChanges(grpc::ServerContext*,
                                          const v1::DiffChangesRequest* request,
                                          grpc::ServerWriter<v1::DiffChangesResponse>* writer) {
-  const auto subject = Find(request->key());
-  if (!subject.ok()) return rpc::ToGrpc(subject.status());
-  const auto selections = FromProto(request->selections(), subject->directories);
-  if (!selections.ok()) return rpc::ToGrpc(selections.status());
-  const uint64_t asked = request->max_bytes() == 0 ? kDefaultDiff : request->max_bytes();
-  review::Request ask = {
-      .op = review::Op::kDiff, .selections = *selections, .max_bytes = std::min(asked, kMaxDiff)};
-  const auto take = [&](const Item& item) {
+  const auto end = Diff(*request, [&](const Item& item) {
     v1::DiffChangesResponse response;
     response.set_text(item.text);
     return writer->Write(response) ? OkStatus() : Cancelled("the client is gone");
-  };
-  Result<review::End> end = review::End{};
-  if (request->has_against()) {
-    ask.op = review::Op::kCompare;
-    end = Compare(*subject, request->against(), ask, take);
-  } else {
-    const std::lock_guard turn(*subject->turn);
-    end = Ask(*subject, ReviewWrites::kStore, ask, take);
-  }
+  });
   if (!end.ok()) return rpc::ToGrpc(end.status());
   v1::DiffChangesResponse last;
   last.set_truncated(end->truncated);
   writer->Write(last);
   return grpc::Status::OK;
 }
+
+Result<review::End> ChangesService::Diff(const v1::DiffChangesRequest& request,
+                                         const ReviewCell::Take& take) {
+  const uint64_t asked = request.max_bytes() == 0 ? kDefaultDiff : request.max_bytes();
+  review::Request ask = {.op = review::Op::kDiff, .max_bytes = std::min(asked, kMaxDiff)};
+  if (request.root()) {
+    if (request.has_against()) {
+      return Refused(Code::kInvalidArgument, "against", "", "not with root");
+    }
+    ask.selections = OfRoot(request.selections());
+    return root_.Ask(FromProto(request.key()), ask, take);
+  }
+  ODY_ASSIGN_OR_RETURN(const Subject subject, Find(request.key()));
+  ODY_ASSIGN_OR_RETURN(ask.selections, FromProto(request.selections(), subject.directories));
+  if (request.has_against()) {
+    ask.op = review::Op::kCompare;
+    return Compare(subject, request.against(), ask, take);
+  }
+  const std::lock_guard turn(*subject.turn);
+  return Ask(subject, ReviewWrites::kStore, ask, take);
+}
+
+// ── What writes ─────────────────────────────────────────────────────────────────────────────────
 
 grpc::Status ChangesService::CommitChanges(grpc::ServerContext*,
                                            const v1::CommitChangesRequest* request,
@@ -411,6 +478,11 @@ grpc::Status ChangesService::ForkCell(grpc::ServerContext*, const v1::ForkCellRe
   if (status.ok()) status = CheckForkKey("from", from);
   if (status.ok()) status = CheckForkKey("to", to);
   if (status.ok() && from == to) status = InvalidArgument("to: is the key of the cell itself");
+  if (status.ok() && !root_.ImageOf(from).empty()) {
+    status = FailedPrecondition(
+        "from: the cell's root is an image, and what the cell changed there is not copied: commit "
+        "the image, and begin with that");
+  }
   if (status.ok()) status = broker_->HoldKey(from);
   if (!status.ok()) return rpc::ToGrpc(status);
   status = broker_->HoldKey(to);

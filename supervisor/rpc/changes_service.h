@@ -10,6 +10,7 @@
 #include "supervisor/rpc/broker.h"
 #include "supervisor/rpc/review_cell.h"
 #include "supervisor/rpc/reviewed_cells.h"
+#include "supervisor/rpc/root_changes.h"
 
 namespace odyssey::supervisor {
 
@@ -17,8 +18,9 @@ namespace odyssey::supervisor {
 // Blocking.
 class ChangesService final : public v1::Changes::Service {
  public:
-  // Both are borrowed and outlive the service.
-  ChangesService(Broker* broker, ReviewedCells* reviewed) : broker_(broker), reviewed_(reviewed) {}
+  // All are borrowed and outlive the service.
+  ChangesService(Broker* broker, ReviewedCells* reviewed, ImageStore* images)
+      : broker_(broker), reviewed_(reviewed), images_(images), root_(broker, images) {}
 
   grpc::Status ListReviewed(grpc::ServerContext* context, const v1::ListReviewedRequest* request,
                             v1::ListReviewedResponse* response) override;
@@ -56,6 +58,11 @@ class ChangesService final : public v1::Changes::Service {
   // With the cell ended meanwhile, since the upper layer is written to.
   Result<review::End> AskAlone(const Subject& subject, const review::Request& request,
                                const ReviewCell::Take& take);
+  Status ListDirectories(const v1::ListChangesRequest& request,
+                         grpc::ServerWriter<v1::ListChangesResponse>* writer);
+  Status ListRoot(const v1::ListChangesRequest& request,
+                  grpc::ServerWriter<v1::ListChangesResponse>* writer);
+  Result<review::End> Diff(const v1::DiffChangesRequest& request, const ReviewCell::Take& take);
   // Asks a review cell of two cells' changes.
   Result<review::End> Compare(const Subject& subject, const v1::CellKey& against,
                               const review::Request& request, const ReviewCell::Take& take);
@@ -66,6 +73,8 @@ class ChangesService final : public v1::Changes::Service {
 
   Broker* const broker_;
   ReviewedCells* const reviewed_;
+  ImageStore* const images_;
+  RootChanges root_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<std::mutex>> turns_;  // by cell tree
 };

@@ -492,13 +492,20 @@ Result<std::unique_ptr<TarReading>> ImageStore::ReadFiles(uint32_t owner_uid,
     ODY_ASSIGN_OR_RETURN(const StoredImage* const image,
                          Resolve(owner_uid, "reference", reference));
     *hold = HoldOf(image->layers);
-    for (const std::string& digest : image->layers) {
-      const auto layer = layers_->Find(digest);
-      if (!layer) return Status(Code::kDataLoss, "reference: the store has no layer " + digest);
-      names.push_back(layer->name);
-    }
+    ODY_ASSIGN_OR_RETURN(names, LayerNames(*image));
   }
-  return cells_->Read(Topmost(names), path);
+  return cells_->Read(names, path);
+}
+
+// As overlayfs is given them.
+Result<std::vector<std::string>> ImageStore::LayerNames(const StoredImage& image) const {
+  std::vector<std::string> names;
+  for (const std::string& digest : image.layers) {
+    const auto layer = layers_->Find(digest);
+    if (!layer) return Status(Code::kDataLoss, "reference: the store has no layer " + digest);
+    names.push_back(layer->name);
+  }
+  return Topmost(names);
 }
 
 // ── What cells have ─────────────────────────────────────────────────────────────────────────────
@@ -597,6 +604,17 @@ void ImageStore::ForgetUse(const CellKey& key) {
   const auto use = uses_.find(key);
   if (use == uses_.end() || !index_.Erase(use->second).ok()) return;
   uses_.erase(use);
+}
+
+Result<std::vector<std::string>> ImageStore::LayersOf(const CellKey& key, LayerHold* hold) {
+  ODY_ASSIGN_OR_RETURN(const ImageUse use, UseOf(key));
+  const std::lock_guard lock(mutex_);
+  const auto found = images_.find({use.image_owner_uid, use.digest});
+  if (found == images_.end()) {
+    return Refused(Code::kNotFound, "key", "", "its image " + use.digest + " is not there");
+  }
+  *hold = HoldOf(found->second.layers);
+  return LayerNames(found->second);
 }
 
 // ── What goes ───────────────────────────────────────────────────────────────────────────────────

@@ -130,6 +130,8 @@ class ImageStore final {
   // FAILED_PRECONDITION: the cell has none that lasts.
   Result<ImageUse> UseOf(const CellKey& key);
   void ForgetUse(const CellKey& key);
+  // Of the cell's image, the lowest first, while `hold` is there. Errors as of UseOf.
+  Result<std::vector<std::string>> LayersOf(const CellKey& key, LayerHold* hold);
 
  private:
   friend class ImageImport;
@@ -158,6 +160,7 @@ class ImageStore final {
   uint64_t ChargeTo(uint32_t owner_uid) const;
   bool CanSee(uint32_t owner_uid, const std::string& layer) const;
   Result<bool> RemoveUnlessNamed(const ImageKey& key);
+  Result<std::vector<std::string>> LayerNames(const StoredImage& image) const;
   LayerHold HoldOf(const std::vector<std::string>& digests);
   std::vector<std::string> NamesOf(const StoredImage& image) const;
 

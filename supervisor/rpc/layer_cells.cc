@@ -160,8 +160,7 @@ class RootLayerCells final : public LayerCells {
   Result<std::unique_ptr<TarReading>> Pack(const std::string& cell_tree) override {
     layer::Order order = {
         .op = layer::Op::kPack, .max_bytes = UINT64_MAX, .max_entries = UINT64_MAX};
-    // Places that root makes in a cell for what it mounts there (plan_check.cc).
-    order.leave_out = {".odyssey", "dev", "proc", "sys"};
+    order.leave_out = compile::PlacesMadeByRoot();
     return Start(compile::PackPlan(RandomId(kScratchPrefix), cell_tree), order);
   }
 

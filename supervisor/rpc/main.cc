@@ -187,7 +187,7 @@ int Serve(const Options& options) {
         return images->Find(image, programs, owner_uid);
       });
   SupervisorService service(&broker, &*reviewed, &*standings, image_store->get());
-  ChangesService changes(&broker, &*reviewed);
+  ChangesService changes(&broker, &*reviewed, image_store->get());
   ImagesService images(&broker, image_store->get());
   EgressService egress(&broker);
   rpc::MetricsService metrics([&broker](const auto&) { return broker.CollectMetrics(); });

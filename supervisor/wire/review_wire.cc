@@ -10,6 +10,8 @@ void VisitFields(auto& v, Setup& m) {
   v.Bool("write_host", m.write_host);
   v.Bool("write_upper", m.write_upper);
   v.Bool("fork", m.fork);
+  v.Bool("image", m.image);
+  v.Texts("leave_out", m.leave_out, kMaxLeftOut, kMaxPath);
 }
 
 void VisitFields(auto& v, Selection& m) {

@@ -17,6 +17,7 @@ namespace odyssey::review {
 inline constexpr uint32_t kMaxPath = 64 * 1024;    // deeper than PATH_MAX is possible
 inline constexpr uint32_t kMaxText = 1024 * 1024;  // of one Item
 inline constexpr uint32_t kMaxDirectories = 256;
+inline constexpr uint32_t kMaxLeftOut = 256;
 inline constexpr uint32_t kMaxSelections = 100'000;
 inline constexpr uint32_t kMaxHunks = 10'000;
 inline constexpr uint32_t kMaxChanges = 100'000;  // of one list
@@ -26,6 +27,10 @@ struct Setup {
   bool write_host = false;
   bool write_upper = false;
   bool fork = false;  // /review/{from,to} instead
+  // What the cell changed of an image: the cell's root is in place of /review/0/host. No change is
+  // marked, since none reaches the host, and these names of the root are passed over.
+  bool image = false;
+  std::vector<std::string> leave_out;
   friend bool operator==(const Setup&, const Setup&) = default;
 };
 

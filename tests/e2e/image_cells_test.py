@@ -150,6 +150,45 @@ class ImageCellTest(world.WorldTest):
         self.assertEqual(self.shell("cat /etc/motd", "--cell", "kept"), "mine\n")
         self.assertEqual(self.shell("ls /etc/motd /new 2>/dev/null; cat /etc/of-root"), "root's\n")
 
+    def test_changes_of_the_root_are_shown(self):
+        # .bashrc would be marked on the host.
+        self.shell("echo mine > /etc/group; rm /etc/of-root; mkdir /new; echo x > /new/x; chmod 600 /new/x;"
+                   "mv /etc/nsswitch.conf /etc/moved; echo y > /root/.bashrc; rm -r /home; mkdir /home;"
+                   "mkdir /tmp/t; touch /dev/shm/s", "--cell", "seen")
+        done = self.world.ctl("changes", "seen", "--root")
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual(done.out.splitlines()[:-1], [
+            "M  /etc/group", "R  /etc/nsswitch.conf → /etc/moved", "D  /etc/of-root", "A  /new/", "A  /new/x",
+            "A  /root/.bashrc"])
+        self.assertNotIn("marked", done.out)
+        one = self.world.ctl("changes", "seen", "new", "/etc/group", "--root")
+        self.assertEqual([line.split()[1] for line in one.out.splitlines()[:-1]], ["/etc/group", "/new/", "/new/x"])
+        self.assertIn("-staff:x:50:\n+mine\n", self.world.ctl("diff", "seen", "--root", "/etc/group").out)
+        # It has nothing that a commit could write to the host.
+        self.assertEqual(self.world.json("changes", "seen")["root"]["counts"]["modified"], 1)
+        for verb in ("commit", "discard", "undo"):
+            self.assertNotEqual(self.world.ctl(verb, "seen", *(["--yes"] if verb == "discard" else [])).code, 0)
+        self.assertNotEqual(self.world.ctl("changes", "nothing", "--root").code, 0)
+        # A user's own file, which nobody else may read.
+        self.shell("echo z > /srv/of-app; chmod 700 /srv", "--cell", "apps", "--image-user", "1000")
+        done = self.world.ctl("changes", "apps", "--root")
+        self.assertEqual(done.out.splitlines()[:-1], ["m  /srv/ (0755 → 0700)", "M  /srv/of-app"])
+        self.assertIn("-app's\n+z\n", self.world.ctl("diff", "apps", "--root").out)
+
+    def test_changes_of_a_reviewed_workspace_and_of_the_root_are_apart(self):
+        directory = self.world.make_directory("both")
+        self.world.make("both/old", "old\n")
+        self.shell("echo new > old; echo mine > /etc/group", "--review", "--workspace", directory, "--cell", "both")
+        done = self.world.ctl("changes", "both")
+        self.assertEqual([line for line in done.out.splitlines() if line[:1] in "AMD"], ["M  old", "M  /etc/group"])
+        self.assertEqual(self.world.ctl("commit", "both").code, 0)
+        with open(directory + "/old", encoding="ascii") as file:
+            self.assertEqual(file.read(), "new\n")
+        self.assertEqual(self.world.json("changes", "both")["root"]["counts"]["modified"], 1)
+        self.assertEqual(self.world.ctl("commit", "both", "/etc/group").code, 1)
+        self.assertEqual(self.world.ctl("image", "commit", "both", "both:1").code, 0)
+        self.assertEqual(self.shell("cat /etc/group", image="both:1"), "mine\n")
+
     def test_a_commit_is_one_layer_more(self):
         self.shell("echo mine > /etc/motd; rm /etc/of-root; rm -r /home; mkdir /home", "--cell", "made")
         done = self.world.ctl("image", "commit", "made", "made:1")
