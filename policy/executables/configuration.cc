@@ -64,8 +64,8 @@ class Finder final {
     }
     std::vector<compile::SystemEntry> out;
     for (const auto& [path, link] : found_) {
-      const bool inside = std::any_of(out.begin(), out.end(), [&](const auto& other) {
-        return plan::IsWithin(path, other.path);
+      const bool inside = std::any_of(out.begin(), out.end(), [&, at = path](const auto& other) {
+        return plan::IsWithin(at, other.path);
       });
       if (!inside && out.size() < kMostFound) out.push_back({path, link});
     }

@@ -110,10 +110,7 @@ Status Carry(const layer::Order& order, const Place& place, layer::Done* done) {
 
 layer::Done Do(const layer::Order& order, const Place& place) {
   layer::Done done;
-  const Status status = Carry(order, place, &done);
-  done.code = status.code();
-  done.error = status.message();
-  done.error.resize(std::min<size_t>(done.error.size(), layer::kMaxError));
+  done.status = Carry(order, place, &done);
   return done;
 }
 

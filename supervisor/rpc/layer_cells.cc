@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "common/base/refusal.h"
 #include "common/os/message_socket.h"
 #include "common/os/unique_fd.h"
 #include "policy/compile/layer_plan.h"
@@ -65,7 +64,7 @@ class Ordered final {
     if (!message.ok()) return cell_->WhyGone();
     layer::Done done;
     ODY_RETURN_IF_ERROR(layer::Decode(message->bytes, &done));
-    if (done.code != Code::kOk) return Status(done.code, done.error);
+    ODY_RETURN_IF_ERROR(done.status);
     return done;
   }
 
@@ -183,9 +182,7 @@ class RootLayerCells final : public LayerCells {
       encoded += bytes;
       if (encoded.size() > executables::kMaxFoundBytes) return Internal("too many programs found");
     }
-    if (const Status status = found->Finish(); !status.ok()) {
-      return AboutField("executables", status);
-    }
+    ODY_RETURN_IF_ERROR(found->Finish());
     return executables::DecodeFound(encoded);
   }
 

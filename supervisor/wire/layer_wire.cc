@@ -20,8 +20,7 @@ void VisitFields(auto& v, AccountFile& m) {
 }
 
 void VisitFields(auto& v, Done& m) {
-  v.Enum("code", m.code, Code::kUnauthenticated);
-  v.Text("error", m.error, kMaxError);
+  v.Result("status", m.status);
   v.U64("entries", m.entries);
   v.U64("bytes", m.bytes);
   v.U64("set_id_files", m.set_id_files);

@@ -16,7 +16,6 @@ namespace odyssey::layer {
 
 inline constexpr uint32_t kMaxPath = 4095;           // PATH_MAX without its NUL
 inline constexpr uint32_t kMaxAccounts = 64 * 1024;  // of /etc/passwd or /etc/group
-inline constexpr uint32_t kMaxError = 8 * 1024;
 inline constexpr uint32_t kMaxLeftOut = 256;
 inline constexpr uint32_t kMaxPrograms = 256;  // compile::kMaxExecutables
 
@@ -49,11 +48,9 @@ struct AccountFile {
 };
 
 struct Done {
-  Code code = Code::kOk;
-  std::string error;
+  Status status;
   uint64_t entries = 0, bytes = 0, set_id_files = 0;
   AccountFile passwd, group;  // kUnpack: etc/passwd and etc/group
-  friend bool operator==(const Done&, const Done&) = default;
 };
 
 std::string Encode(const Order& order);

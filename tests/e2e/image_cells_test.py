@@ -138,7 +138,7 @@ class ImageCellTest(world.WorldTest):
                 "/usr/bin/script; echo $?")
         self.assertEqual(explicit(text, "sh").out.split(), ["126", "126", "1", "1", "126"])
         self.assertEqual(explicit("/usr/bin/busybox true; echo $?; script", "sh", "script").out, "0\nof the script\n")
-        for name, why in (("git", "missing system tool: git"), ("nothing", "/usr/bin/missing is missing"),
+        for name, why in (("git", "--tool: executables: missing system tool: git"), ("nothing", "/usr/bin/missing is missing"),
                           ("/etc/passwd", "may be shown")):
             self.assertIn(why, explicit("true", "sh", name, code=125).err)
 
