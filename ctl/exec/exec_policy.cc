@@ -5,11 +5,13 @@
 #include <string>
 #include <utility>
 
+#include "ctl/base/exit_code.h"
 #include "ctl/base/sanitize.h"
+#include "ctl/exec/exec_call.h"
+#include "ctl/exec/exec_image.h"
 #include "ctl/file/file_rights.h"
 #include "ctl/policy/explain.h"
 #include "ctl/policy/policy_file.h"
-#include "ctl/policy/project_approval.h"
 #include "policy/convert/sandbox_proto.h"
 #include "policy/dialect/ceiling_directory.h"
 
@@ -17,6 +19,7 @@ namespace odyssey::ctl {
 namespace {
 
 constexpr unsigned kNewDirectoryMode = 0755;
+constexpr char kVerb[] = "session exec";
 
 }  // namespace
 
@@ -40,19 +43,26 @@ Status AskAboutPolicy(const PolicyAsker& asker, NamedPlaces* places, ExecOptions
   return OkStatus();
 }
 
-Result<OwnPolicy> ReadOwnPolicy(const Console& console, const ParsedOptions& options,
-                                const ExecInputs& inputs, const Locations& locations) {
-  ODY_ASSIGN_OR_RETURN(ExecOptions read, ReadPolicyAlone(options, inputs));
-  PrintWarnings(console, read.policy->warnings);
-  ODY_RETURN_IF_ERROR(ApproveProject(console, *read.policy, getuid(), locations));
+int ReadOwnPolicy(const Console& console, const ParsedOptions& options, const ExecInputs& inputs,
+                  const Locations& locations, OwnPolicy* out) {
+  Result<ExecOptions> read = ReadPolicyAlone(options, inputs);
+  if (!read.ok()) return CannotExec(console, {kVerb, read.status().message(), ""});
+  read->verb = kVerb;
+  PrintWarnings(console, read->policy->warnings);
+  if (const int refused = PrepareImage(console, locations, &*read); refused != kExitOk) {
+    return refused;
+  }
   const PolicyAsker asker(dialect::OwnerOf(getuid()), locations);
-  ODY_RETURN_IF_ERROR(AskAboutPolicy(asker, inputs.places.get(), &read));
-  if (!read.sandbox.workspace.empty()) {
+  if (const Status status = AskAboutPolicy(asker, inputs.places.get(), &*read); !status.ok()) {
+    return CannotExec(console, {kVerb, status.message(), ""});
+  }
+  if (!read->sandbox.workspace.empty()) {
     console.Warn("odyssey-ctl: --policy: its workspace " +
-                 Sanitize(read.sandbox.workspace, Lines::kOne) +
+                 Sanitize(read->sandbox.workspace, Lines::kOne) +
                  " is not used: /workspace is the session's");
   }
-  return OwnPolicy{policy::ToProto(read.sandbox), std::move(read.origins)};
+  *out = {policy::ToProto(read->sandbox), std::move(read->origins)};
+  return kExitOk;
 }
 
 }  // namespace odyssey::ctl

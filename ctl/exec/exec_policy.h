@@ -26,11 +26,12 @@ struct OwnPolicy {
   dialect::Origins origins;
 };
 
-// Reads --policy for this user, asks the user what has to be approved, and warns of a workspace
-// that the policy names. Caller keeps `inputs.places`, which hold what is mounted, until the
-// command begins.
-Result<OwnPolicy> ReadOwnPolicy(const Console& console, const ParsedOptions& options,
-                                const ExecInputs& inputs, const Locations& locations);
+// Reads --policy for this user, asks the user what has to be approved, makes its image be there,
+// and warns of a workspace that the policy names. Returns kExitOk, or what to end with: has
+// reported. Caller keeps `inputs.places`, which hold what is mounted, until the command begins.
+// Caller must be single-threaded.
+int ReadOwnPolicy(const Console& console, const ParsedOptions& options, const ExecInputs& inputs,
+                  const Locations& locations, OwnPolicy* out);
 
 }  // namespace odyssey::ctl
 

@@ -16,24 +16,21 @@
 #include "ctl/base/command.h"
 #include "ctl/base/exit_code.h"
 #include "ctl/base/sanitize.h"
-#include "ctl/base/signal_fd.h"
 #include "ctl/cell/cell_name.h"
 #include "ctl/changes/direct_writes.h"
 #include "ctl/client/client.h"
 #include "ctl/client/message_text.h"
 #include "ctl/exec/exec_call.h"
 #include "ctl/exec/exec_files.h"
+#include "ctl/exec/exec_image.h"
 #include "ctl/exec/exec_policy.h"
 #include "ctl/exec/exec_review.h"
 #include "ctl/file/sources_digest.h"
-#include "ctl/image_build/build_cell.h"
-#include "ctl/image_build/project_image.h"
 #include "ctl/policy/exec_options.h"
 #include "ctl/policy/explain.h"
 #include "ctl/policy/option_words.h"
 #include "ctl/policy/policy_asker.h"
 #include "ctl/policy/policy_file.h"
-#include "ctl/policy/project_approval.h"
 #include "odyssey/supervisor/v1/supervisor.stub.h"
 #include "policy/convert/sandbox_proto.h"
 #include "policy/dialect/ceiling_directory.h"
@@ -183,58 +180,6 @@ int RunInCell(const Console& console, const PolicyAsker& asker, ExecOptions opti
   return code == kExitOk && !collected ? kExitCannot : code;
 }
 
-void UseImage(std::string digest, policy::SandboxRequest* sandbox) {
-  sandbox->image.reference = std::move(digest);
-  // odek's user is one of the image then.
-  const std::string user = std::to_string(sandbox->user);
-  if (std::exchange(sandbox->user, 0) != 0) sandbox->image.user = user + ":" + user;
-}
-
-// The plan to explain is that of the image of a Dockerfile.odek, once it is built.
-void UseImageIfBuilt(const Console& console, const PolicyAsker& asker, ExecOptions* options) {
-  if (!options->policy) return;
-  const uid_t owner = options->owner_uid.value_or(getuid());
-  const auto built = [&]() -> Result<bool> {
-    ODY_ASSIGN_OR_RETURN(
-        std::optional<ProjectImage> image,
-        ProjectImage::Find(console, *options->policy, options->sandbox, owner, asker.locations()));
-    if (!image) return true;
-    ODY_ASSIGN_OR_RETURN(std::optional<std::string> digest, image->FindBuilt());
-    if (digest) UseImage(*std::move(digest), &options->sandbox);
-    return digest.has_value();
-  };
-  const Result<bool> is_built = built();
-  if (is_built.ok() && *is_built) return;
-  const std::string why = is_built.ok() ? "is not built yet" : is_built.status().message();
-  console.Warn("odyssey-ctl: Dockerfile.odek: " + Sanitize(why, Lines::kOne) +
-               "; this is the plan without an image");
-}
-
-// What a project asks for is approved, and its image is there: kExitOk, or what to end with.
-int ApproveAndBuild(const Console& console, const PolicyAsker& asker, const dialect::Policy& policy,
-                    ExecOptions* options) {
-  const std::string what = options->verb + " --policy " + options->policy_file;
-  const uid_t owner = options->owner_uid.value_or(getuid());
-  Result<std::optional<ProjectImage>> image =
-      ProjectImage::Find(console, policy, options->sandbox, owner, asker.locations());
-  if (!image.ok()) return CannotExec(console, {what, image.status().message(), ""});
-  const Status approved = ApproveProject(console, policy, owner, asker.locations(),
-                                         *image ? &(*image)->ask() : nullptr);
-  if (!approved.ok()) {
-    return CannotExec(console,
-                      {what, approved.message(),
-                       "docs/policy/dialects.md describes what a project's file may add."});
-  }
-  if (!*image) return kExitOk;
-  Result<std::string> made = (*image)->Make();
-  if (const int signal = PendingSignal(BuildSignals()); signal != 0 && !made.ok()) {
-    return kExitSignalBase + signal;
-  }
-  if (!made.ok()) return CannotExec(console, {what, made.status().message(), ""});
-  UseImage(*std::move(made), &options->sandbox);
-  return kExitOk;
-}
-
 }  // namespace
 
 int RunExec(const Console& console, const PolicyAsker& asker, ExecOptions options,
@@ -245,7 +190,10 @@ int RunExec(const Console& console, const PolicyAsker& asker, ExecOptions option
   const dialect::Policy* const policy = options.policy ? &*options.policy : nullptr;
   if (policy != nullptr) PrintWarnings(console, policy->warnings);
   if (options.explain) {
-    UseImageIfBuilt(console, asker, &options);
+    UseImageIfBuilt(console, asker.locations(), &options);
+    if (const Status status = CheckImageUser(options); !status.ok()) {
+      return CannotExec(console, {options.verb, status.message(), Usage(options)});
+    }
     const auto give_up = [&](const Status& refusal, policy::SandboxRequest* request) {
       if (!GiveUpDefault(refusal, &options)) return false;
       *request = options.sandbox;
@@ -261,9 +209,10 @@ int RunExec(const Console& console, const PolicyAsker& asker, ExecOptions option
     return CannotExec(console, {options.verb, "CMD is missing",
                                 "usage: odyssey-ctl exec [options] -- CMD ARG..."});
   }
-  if (policy != nullptr) {
-    const int refused = ApproveAndBuild(console, asker, *policy, &options);
-    if (refused != kExitOk) return refused;
+  const int refused = PrepareImage(console, asker.locations(), &options);
+  if (refused != kExitOk) return refused;
+  if (const Status status = CheckImageUser(options); !status.ok()) {
+    return CannotExec(console, {options.verb, status.message(), Usage(options)});
   }
   // One whose changes wait for a commit is named by a person afterwards.
   const Result<std::string> random =

@@ -1,7 +1,5 @@
 #include "ctl/image/image_import.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -34,9 +32,7 @@ Result<std::vector<image::Blob>> Find(const supervisor::v1::WantedLayers& wanted
 }  // namespace
 
 ImageImport::ImageImport(const Client& client, int signals, supervisor::v1::ImportImageStart start)
-    : stub_(client.channel()), signals_(signals), start_(std::move(start)) {
-  start_.set_owner_uid(getuid());
-}
+    : stub_(client.channel()), signals_(signals), start_(std::move(start)) {}
 
 Status ImageImport::Begin() {
   stream_.emplace(stub_.ImportImage({0, signals_}));

@@ -21,8 +21,8 @@ using LayerSource = std::function<Status(const image::Blob& layer, const ByteSin
 
 class ImageImport final {
  public:
-  // `start`: without owner_uid. `signals`: a signalfd, or -1; a signal ends a call, which is
-  // CANCELLED then. `client` outlives the import.
+  // `signals`: a signalfd, or -1; a signal ends a call, which is CANCELLED then. `client` outlives
+  // the import.
   ImageImport(const Client& client, int signals, supervisor::v1::ImportImageStart start);
 
   supervisor::v1::ImportImageStart* start() { return &start_; }

@@ -72,6 +72,7 @@ class ImageImportTest : public testing::Test {
     locations.supervisor_socket = directory_.path() + "/sock";
     client_ = std::make_unique<Client>(Client::Connect(Daemon::kSupervisor, locations).value());
     supervisor::v1::ImportImageStart start;
+    start.set_owner_uid(1000);
     start.set_name("a:1");
     import_.emplace(*client_, -1, start);
     manifest_.layers = {{{kLow, 3}, image::Packing::kNone}, {{kHigh, 4}, image::Packing::kGzip}};
@@ -110,7 +111,7 @@ TEST_F(ImageImportTest, SendsTheWantedLayersInTheStoresOrder) {
   ASSERT_TRUE(image.ok()) << image.status().ToString();
   EXPECT_EQ(image->digest(), "sha256:image");
   EXPECT_EQ(store_.start.name(), "a:1");
-  EXPECT_EQ(store_.start.owner_uid(), getuid());
+  EXPECT_EQ(store_.start.owner_uid(), 1000u);
   EXPECT_EQ(store_.layers,
             (std::vector<std::pair<std::string, std::string>>{{kHigh, "high"}, {kLow, "low"}}));
   EXPECT_EQ(steps_, (std::vector<std::pair<uint64_t, uint64_t>>{{4, 7}, {7, 7}}));

@@ -44,8 +44,7 @@ class Load final {
       : client_(client), signals_(signals), line_(console) {}
 
   // `word` is what the person named. Adds each image as it is stored.
-  Status Run(const std::string& word, const ParsedOptions& options,
-             std::vector<StoredImage>* stored) {
+  Status Run(const std::string& word, const ParsedOptions& options, std::vector<NewImage>* stored) {
     ODY_ASSIGN_OR_RETURN(const image::Platform platform, ReadPlatform(options));
     ODY_RETURN_IF_ERROR(Open(word, platform));
     ODY_ASSIGN_OR_RETURN(const std::vector<ChosenImage> chosen,
@@ -101,13 +100,14 @@ class Load final {
     return OkStatus();
   }
 
-  Status Store(const ChosenImage& chosen, std::vector<StoredImage>* stored) {
+  Status Store(const ChosenImage& chosen, std::vector<NewImage>* stored) {
     ODY_ASSIGN_OR_RETURN(const ImageParts parts, source_->Open(chosen.image));
     ODY_ASSIGN_OR_RETURN(const image::Manifest manifest, image::ReadManifest(parts.manifest));
     std::vector<std::string> names = chosen.names;
     if (names.empty()) names.emplace_back();
     for (const std::string& name : names) {
       supervisor::v1::ImportImageStart start;
+      start.set_owner_uid(getuid());
       start.set_name(name);
       start.set_manifest(parts.manifest);
       start.set_config(parts.config);
@@ -165,7 +165,7 @@ int LoadImages(const Invocation& call) {
   const std::string what = "load " + call.options.Word(0);
   const Result<Client> client = Client::Connect(Daemon::kSupervisor, call.locations);
   if (!client.ok()) return console.Fail(ExplainConnect(what, client.status()));
-  std::vector<StoredImage> stored;
+  std::vector<NewImage> stored;
   Status status;
   {
     Load load(console, *client, signals.get());

@@ -1,5 +1,7 @@
 #include "ctl/image/image_pull.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -68,7 +70,7 @@ class Pull final {
   Pull(const Console& console, const Client& client, int signals, const PullOptions& options)
       : client_(client), signals_(signals), options_(options), line_(console) {}
 
-  Result<StoredImage> Run() {
+  Result<NewImage> Run() {
     ODY_ASSIGN_OR_RETURN(cell_, ImageCell::Prepare(&client_, signals_, SandboxOf(options_)));
     std::vector<CellFile> files = {{kPolicyFile, kAcceptAnything}};
     if (!options_.credentials.empty()) files.push_back({kCredentialsFile, options_.credentials});
@@ -81,6 +83,7 @@ class Pull final {
       return status;
     }
     supervisor::v1::ImportImageStart start;
+    start.set_owner_uid(options_.owner);
     start.set_name(options_.name);
     start.set_manifest(manifest_text_);
     start.set_config(config);
@@ -102,7 +105,7 @@ class Pull final {
             [&](uint64_t sent, uint64_t all) {
               line_.Show("into the store  " + FormatSize(sent) + " of " + FormatSize(all));
             }));
-    return StoredImage{options_.name, std::move(image), import.sent()};
+    return NewImage{options_.name, std::move(image), import.sent()};
   }
 
   // What to do about a failure, if that is known.
@@ -149,11 +152,11 @@ class Pull final {
     return FailedPrecondition(message);
   }
 
-  Status Explained(const Status& status) const {
+  Status Explained(const Status& status) {
     if (status.detail().field != kSilenceField) return status;
+    advice_ = "It is down, or slow: --timeout TIME waits longer.";
     return Unavailable("the registry sent nothing for " +
-                       FormatDurationMs(static_cast<uint64_t>(options_.silence.count())) +
-                       " (--timeout)");
+                       FormatDurationMs(static_cast<uint64_t>(options_.silence.count())));
   }
 
   Result<std::string> InspectAt(const std::string& source, const std::vector<std::string>& more,
@@ -300,6 +303,7 @@ std::vector<OptionSpec> PullOptionSpecs() {
 
 Result<PullOptions> ReadPullOptions(const ParsedOptions& options) {
   PullOptions out;
+  out.owner = getuid();
   if (options.Has("plain-http")) out.transport = Transport::kPlainHttp;
   ODY_ASSIGN_OR_RETURN(
       out.reference,
@@ -334,19 +338,32 @@ Result<PullOptions> ReadPullOptions(const ParsedOptions& options) {
   return out;
 }
 
+Result<PullOptions> PullOptionsFor(const std::string& reference, uid_t owner) {
+  PullOptions out;
+  out.owner = owner;
+  ODY_ASSIGN_OR_RETURN(out.reference, ParseRegistryReference(reference, "", Transport::kTls));
+  out.name = out.reference.name;
+  out.platform = OwnPlatform();
+  out.silence = std::chrono::milliseconds(kSilenceMs);
+  return out;
+}
+
+Result<NewImage> FetchImage(const Console& console, const Client& client, int signals,
+                            const PullOptions& options, std::string* advice) {
+  Pull pull(console, client, signals, options);
+  Result<NewImage> stored = pull.Run();
+  *advice = pull.advice();
+  return stored;
+}
+
 int PullImage(const Invocation& call, const PullOptions& options) {
   const Console& console = *call.console;
   const UniqueFd signals = MakeSignalFd(ImageSignals());
   const std::string what = "pull " + call.options.Word(0);
   const Result<Client> client = Client::Connect(Daemon::kSupervisor, call.locations);
   if (!client.ok()) return console.Fail(ExplainConnect(what, client.status()));
-  Result<StoredImage> stored = NotFound("");
   std::string advice;
-  {
-    Pull pull(console, *client, signals.get(), options);
-    stored = pull.Run();
-    advice = pull.advice();
-  }
+  const Result<NewImage> stored = FetchImage(console, *client, signals.get(), options, &advice);
   if (!stored.ok()) {
     const std::string name = call.options.Has("as") ? "--as" : "REF";
     Failure failure = client->Explain(what, InWords(stored.status(), {{"name", name}}));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/sha256.h"
+#include "ctl/image/image_puller.h"
 #include "odyssey/supervisor/v1/image.grpc.pb.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 #include "tests/fakes/temporary_directory.h"
@@ -90,6 +91,11 @@ class FakeSupervisor final : public supervisor::v1::Supervisor::Service {
       response.mutable_output()->set_data(found->second);
       stream->Write(response);
     }
+    if (!errors.empty()) {
+      response.mutable_output()->set_stream(supervisor::v1::OUTPUT_STREAM_STDERR);
+      response.mutable_output()->set_data(errors);
+      stream->Write(response);
+    }
     response.mutable_outcome()->set_kind(supervisor::v1::OUTCOME_KIND_EXITED);
     response.mutable_outcome()->set_exit_code(found == answers.end() && key != "copy" ? 1 : 0);
     stream->Write(response);
@@ -104,7 +110,7 @@ class FakeSupervisor final : public supervisor::v1::Supervisor::Service {
   supervisor::v1::PrepareCellRequest prepared;
   std::map<std::string, std::string> files, answers;
   std::vector<Words> commands;
-  std::string removed;
+  std::string removed, errors;
 };
 
 class FakeStore final : public supervisor::v1::Images::Service {
@@ -128,6 +134,15 @@ class FakeStore final : public supervisor::v1::Images::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status InspectImage(grpc::ServerContext*,
+                            const supervisor::v1::InspectImageRequest* request,
+                            supervisor::v1::InspectImageResponse*) override {
+    inspected.push_back(std::to_string(request->owner_uid()) + " " + request->reference());
+    return {inspects, "the store says so"};
+  }
+
+  grpc::StatusCode inspects = grpc::StatusCode::NOT_FOUND;
+  Words inspected;
   bool wants_signature = false, wants_layer = true;
   supervisor::v1::ImportImageStart start;
   std::string layer;
@@ -166,6 +181,17 @@ class ImagePullTest : public testing::Test {
     return testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr();
   }
 
+  // Of an image that a command of uid 1000 needs.
+  Status PullIfMissing(const std::string& reference, PullWhen when = PullWhen::kMissing) {
+    Locations locations;
+    locations.supervisor_socket = directory_.path() + "/sock";
+    const Result<Client> client = Client::Connect(Daemon::kSupervisor, locations);
+    ImagePuller puller(console_, *client, 1000, when);
+    Status status = puller.PullIfMissing(reference);
+    next_ = puller.next();
+    return status;
+  }
+
   inline static const std::string kSource = "docker://registry.test:5000/app";
   inline static const std::string kReference = "registry.test:5000/app";
 
@@ -175,6 +201,7 @@ class ImagePullTest : public testing::Test {
   std::unique_ptr<grpc::Server> server_;
   Console console_;
   int code_ = -1;
+  std::string next_;
 };
 
 TEST_F(ImagePullTest, WhatTheCellHasGoesIntoTheStore) {
@@ -266,6 +293,37 @@ TEST_F(ImagePullTest, ASignatureIsFetchedWhereTheStoreWantsOne) {
   ASSERT_EQ(store_.start.signatures_size(), 1);
   EXPECT_EQ(store_.start.signatures(0).payload(), kPayload);
   EXPECT_EQ(store_.start.signatures(0).signature(), "c2ln");
+}
+
+TEST_F(ImagePullTest, WhatIsNeededAndMissingIsPulledForItsOwner) {
+  EXPECT_TRUE(PullIfMissing(kReference + ":1").ok());
+  EXPECT_THAT(store_.inspected, testing::ElementsAre("1000 " + kReference + ":1"));
+  EXPECT_EQ(store_.start.name(), kReference + ":1");
+  EXPECT_EQ(store_.start.owner_uid(), 1000u);
+  EXPECT_EQ(store_.layer, kLayer);
+}
+
+TEST_F(ImagePullTest, NothingElseIsPulled) {
+  const auto pulls = [&](const std::string& reference, PullWhen when = PullWhen::kMissing) {
+    EXPECT_TRUE(PullIfMissing(reference, when).ok());
+    return !supervisor_.commands.empty();
+  };
+  EXPECT_FALSE(pulls(kReference + ":1", PullWhen::kNever));
+  for (const char* text : {"app:1", "team/app", "registry.test/App", ""}) EXPECT_FALSE(pulls(text));
+  EXPECT_THAT(store_.inspected, testing::IsEmpty());
+  for (const auto code :
+       {grpc::StatusCode::OK, grpc::StatusCode::INVALID_ARGUMENT, grpc::StatusCode::UNAVAILABLE}) {
+    store_.inspects = code;
+    EXPECT_FALSE(pulls(kReference + ":1")) << code;
+  }
+}
+
+TEST_F(ImagePullTest, AFailedPullNamesTheCommandThatTakesTheOption) {
+  supervisor_.errors = "level=fatal msg=\"http: server gave HTTP response to HTTPS client\"";
+  const Status status = PullIfMissing(kReference + ":2");
+  EXPECT_EQ(status.message(), "pull: http: server gave HTTP response to HTTPS client");
+  EXPECT_EQ(next_, "It speaks HTTP alone: --plain-http. odyssey-ctl image pull " + kReference +
+                       ":2 takes the option.");
 }
 
 TEST_F(ImagePullTest, OptionsAreRefusedByTheirNames) {

@@ -11,6 +11,12 @@
 
 namespace odyssey::ctl {
 
+image::Platform OwnPlatform() {
+  utsname machine{};
+  ODY_CHECK(uname(&machine) == 0);
+  return PlatformOf(machine.machine);
+}
+
 OptionSpec PlatformOption() {
   return {.name = "platform",
           .kind = ValueKind::kText,
@@ -21,18 +27,14 @@ OptionSpec PlatformOption() {
 }
 
 Result<image::Platform> ReadPlatform(const ParsedOptions& options) {
-  if (!options.Has("platform")) {
-    utsname machine{};
-    ODY_CHECK(uname(&machine) == 0);
-    return PlatformOf(machine.machine);
-  }
+  if (!options.Has("platform")) return OwnPlatform();
   Result<image::Platform> platform = ParsePlatform(options.Text("platform"));
   if (platform.ok()) return platform;
   return Status(platform.status().code(), "--platform " + platform.status().message());
 }
 
-void PrintStored(const Console& console, const std::vector<StoredImage>& images) {
-  for (const StoredImage& stored : images) {
+void PrintStored(const Console& console, const std::vector<NewImage>& images) {
+  for (const NewImage& stored : images) {
     if (!console.json) {
       console.PrintLine(PinnedName(stored.image, stored.name));
       continue;
@@ -55,12 +57,15 @@ Status InWords(const Status& status, const TypedWords& words) {
   return WithMessage(said + ": " + std::string(WhyRefused(status)), status);
 }
 
+std::string NextStepOf(const Status& status, const std::string& advice) {
+  if (status.detail().field != kProgramField) return advice;
+  return "Install it: apt-get install " + status.detail().value;
+}
+
 int FailImage(const Console& console, Failure failure, const Status& status) {
   const int signal = PendingSignal(ImageSignals());
   if (status.code() == Code::kCancelled && signal != 0) return kExitSignalBase + signal;
-  if (status.detail().field == kProgramField) {
-    failure.next = "Install it: apt-get install " + status.detail().value;
-  }
+  failure.next = NextStepOf(status, failure.next);
   return console.Fail(failure);
 }
 

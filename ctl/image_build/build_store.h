@@ -47,6 +47,10 @@ class BuildStore {
 
   // NOT_FOUND: there is no such image.
   virtual Result<StoredImage> Inspect(const std::string& reference) = 0;
+  // Whether an image that is not there may be pulled.
+  virtual bool MayPull(const std::string& reference) const = 0;
+  // CANCELLED: by a signal, which stays pending.
+  virtual Status Pull(const std::string& reference) = 0;
   // `name` may be "". `layer`: the only one that the store may want; null: none is new. Returns the
   // digest.
   virtual Result<std::string> Import(const std::string& name, const std::string& manifest,

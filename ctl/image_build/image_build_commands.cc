@@ -8,6 +8,7 @@
 #include "common/base/utf8.h"
 #include "ctl/base/command.h"
 #include "ctl/base/exit_code.h"
+#include "ctl/base/pull_option.h"
 #include "ctl/base/sanitize.h"
 #include "ctl/base/signal_fd.h"
 #include "ctl/client/client.h"
@@ -71,8 +72,9 @@ int Report(const Console& console, const BuiltImage& built, const std::vector<st
   return kExitOk;
 }
 
+// `next`: what to do about it, if that is known.
 int Cannot(const Console& console, const Client& client, const Status& status,
-           const std::vector<std::string>& problems) {
+           const std::vector<std::string>& problems, const std::string& next) {
   for (const std::string& problem : problems) console.Warn(Sanitize(problem, Lines::kOne));
   if (!problems.empty()) {
     const std::string count =
@@ -80,7 +82,7 @@ int Cannot(const Console& console, const Client& client, const Status& status,
     return console.Fail({kWhat, count, ""});
   }
   const Failure failure = client.Explain(kWhat, status);
-  return console.Fail({kWhat, failure.why, failure.next});
+  return console.Fail({kWhat, failure.why, next.empty() ? failure.next : next});
 }
 
 int BuildCommandLine(const Invocation& call) {
@@ -102,7 +104,9 @@ int BuildCommandLine(const Invocation& call) {
 
   const UniqueFd signals = MakeSignalFd(BuildSignals());
   BuildProgress progress(console);
-  SupervisorStore store(*client, getuid(), *std::move(sandbox), *cell, signals.get(), &progress);
+  ImagePuller puller(console, *client, getuid(), ReadPullOption(options));
+  SupervisorStore store(*client, getuid(), *std::move(sandbox), *cell, signals.get(), &progress,
+                        &puller);
   std::vector<std::string> problems;
   const auto report = [&](size_t step, size_t steps, const std::string& text) {
     progress.Step(step, steps, text);
@@ -111,6 +115,7 @@ int BuildCommandLine(const Invocation& call) {
     ODY_ASSIGN_OR_RETURN(const std::unique_ptr<PreparedBuild> prepared,
                          PreparedBuild::Make(*std::move(files), *arguments, options.Text("target"),
                                              &store, signals.get(), &problems));
+    ODY_RETURN_IF_ERROR(prepared->PullMissing(&store));
     return BuildOrFind(*prepared, kRepository, options.All("tag"), !options.Has("no-cache"), &store,
                        signals.get(), report);
   };
@@ -119,7 +124,7 @@ int BuildCommandLine(const Invocation& call) {
   if (const int signal = PendingSignal(BuildSignals()); signal != 0 && !built.ok()) {
     return kExitSignalBase + signal;
   }
-  if (!built.ok()) return Cannot(console, *client, built.status(), problems);
+  if (!built.ok()) return Cannot(console, *client, built.status(), problems, puller.next());
   return Report(console, *built, options.All("tag"));
 }
 
@@ -145,6 +150,7 @@ std::vector<OptionSpec> BuildOptions() {
        .kind = ValueKind::kText,
        .value_name = "STAGE",
        .help = "build this stage, by name or number (default: the last)"},
+      PullOption(),
       {.name = "no-cache", .help = "build even if nothing has changed since it was built"},
       {.name = "network",
        .kind = ValueKind::kChoice,

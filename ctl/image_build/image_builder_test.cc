@@ -96,6 +96,15 @@ class FakeStore final : public BuildStore {
     }
     return image;
   }
+  bool MayPull(const std::string& reference) const override {
+    return registry.count(reference) != 0;
+  }
+  Status Pull(const std::string& reference) override {
+    pulled.push_back(reference);
+    if (registry.at(reference).empty()) return Unavailable("pull: the registry is down");
+    AddImage(reference, registry.at(reference));
+    return OkStatus();
+  }
   Result<std::string> Import(const std::string& name, const std::string& manifest,
                              const std::string& config, const NewLayer* layer) override {
     const auto read = image::ReadManifest(manifest);
@@ -160,6 +169,8 @@ class FakeStore final : public BuildStore {
   std::vector<BuildCommand> commands;
   std::vector<nlohmann::json> environments;  // of their images
   std::optional<CommandResult> fail;
+  std::map<std::string, Tree> registry;  // a name without files: its pull fails
+  std::vector<std::string> pulled;
 
  private:
   std::string Put(const std::string& name, const std::string& manifest, const std::string& config) {
@@ -518,6 +529,42 @@ TEST_F(ImageBuilderTest, ReportsAllThatIsMissing) {
   store_.AddImage("triggers", {}, R"({"OnBuild": ["RUN x"]})");
   EXPECT_THAT(WhyNot("FROM triggers\nRUN x\n"), HasSubstr("has ONBUILD instructions"));
   EXPECT_EQ(WhyNot("FROM scratch\nENV A=1\n"), "Dockerfile: the image would have no file");
+}
+
+TEST_F(ImageBuilderTest, WhatIsMissingIsPulledOnceTheRestIsRight) {
+  store_.registry = {{"r.test/a:1", {{"a", File("A")}}}, {"r.test/b:1", {{"b", File("B")}}}};
+  const std::string text = "FROM r.test/a:1\nCOPY --from=r.test/b:1 /b /\nRUN x\n";
+  const auto prepared = Prepare(text);
+  ASSERT_TRUE(prepared.ok()) << prepared.status().ToString();
+  EXPECT_THAT(store_.pulled, IsEmpty());
+  EXPECT_TRUE((*prepared)->has_missing());
+  EXPECT_THAT((*prepared)->bases(),
+              ElementsAre("r.test/a:1 (pulled first)", "r.test/b:1 (pulled first)"));
+  const std::string before = (*prepared)->key();
+
+  ASSERT_TRUE((*prepared)->PullMissing(&store_).ok());
+  EXPECT_THAT(store_.pulled, ElementsAre("r.test/a:1", "r.test/b:1"));
+  EXPECT_FALSE((*prepared)->has_missing());
+  EXPECT_THAT((*prepared)->bases(),
+              ElementsAre(HasSubstr("r.test/a:1 (sha256:"), HasSubstr("r.test/b:1 (sha256:")));
+  EXPECT_NE((*prepared)->key(), before);
+  EXPECT_EQ((*prepared)->key(), (*Prepare(text))->key());
+  EXPECT_THAT(Built(text), testing::Contains(testing::Key("b")));
+  EXPECT_EQ(store_.pulled.size(), 2u);
+}
+
+TEST_F(ImageBuilderTest, NothingIsPulledForABuildThatIsWrong) {
+  store_.registry = {{"r.test/a:1", {{"a", File("A")}}}};
+  EXPECT_THAT(WhyNot("FROM r.test/a:1\nCOPY --from=none /b /\n"), HasSubstr("Dockerfile:2: "));
+  EXPECT_THAT(store_.pulled, IsEmpty());
+}
+
+TEST_F(ImageBuilderTest, AFailedPullNamesTheLine) {
+  store_.registry = {{"r.test/down:1", {}}};
+  const auto prepared = Prepare("FROM scratch AS x\nFROM r.test/down:1\n");
+  ASSERT_TRUE(prepared.ok());
+  EXPECT_EQ((*prepared)->PullMissing(&store_).message(),
+            "Dockerfile:2: FROM r.test/down:1: pull: the registry is down");
 }
 
 TEST_F(ImageBuilderTest, TheKeyIsOfAllThatCounts) {

@@ -60,30 +60,44 @@ Result<std::unique_ptr<PreparedBuild>> PreparedBuild::Make(BuildFiles files,
                        BuildContext::Read(std::move(files.directory), ignore,
                                           [signals] { return IsInterrupted(signals); }));
   build->context_ = std::move(context);
+  build->text_ = std::move(files.text);
+  build->target_ = target;
+  build->arguments_ = arguments;
+  return build;
+}
+
+std::string PreparedBuild::key() const {
   Sha256 hash;
   AddPart(kExecutor, &hash);
   AddPart(OwnArchitecture(), &hash);
-  AddPart(files.text, &hash);
-  AddPart(target, &hash);
-  AddPart(build->context_->Digest(), &hash);
-  for (const auto& [name, image] : build->images_) {
+  AddPart(text_, &hash);
+  AddPart(target_, &hash);
+  AddPart(context_->Digest(), &hash);
+  for (const auto& [name, image] : images_) {
     AddPart("image", &hash);
     AddPart(name, &hash);
     AddPart(image.digest, &hash);
   }
-  for (const auto& [name, value] : arguments) {
+  for (const auto& [name, where] : missing_) {
+    AddPart("missing", &hash);
+    AddPart(name, &hash);
+  }
+  for (const auto& [name, value] : arguments_) {
     AddPart("argument", &hash);
     AddPart(name, &hash);
     AddPart(value, &hash);
   }
-  build->key_ = hash.Hex();
-  return build;
+  return hash.Hex();
 }
 
 Status PreparedBuild::FindImages(BuildStore* store, std::vector<std::string>* problems) {
   const auto find = [&](const ImageSource& source, int line, const std::string& text) -> Status {
     if (source.kind != ImageSource::Kind::kImage) return OkStatus();
     Result<StoredImage> image = store->Inspect(source.image);
+    if (image.status().code() == Code::kNotFound && store->MayPull(source.image)) {
+      missing_.insert({source.image, {line, text}});
+      return OkStatus();
+    }
     if (image.status().code() == Code::kNotFound ||
         image.status().code() == Code::kInvalidArgument) {
       const std::string why = image.status().code() == Code::kNotFound
@@ -107,14 +121,31 @@ Status PreparedBuild::FindImages(BuildStore* store, std::vector<std::string>* pr
   return OkStatus();
 }
 
+Status PreparedBuild::PullMissing(BuildStore* store) {
+  while (!missing_.empty()) {
+    const auto& [name, where] = *missing_.begin();
+    Status pulled = store->Pull(name);
+    if (pulled.ok()) {
+      Result<StoredImage> image = store->Inspect(name);
+      pulled = image.status();
+      if (image.ok()) images_.insert_or_assign(name, *std::move(image));
+    }
+    if (!pulled.ok()) return AtLine(name_, where.line, where.text, pulled);
+    missing_.erase(missing_.begin());
+  }
+  return OkStatus();
+}
+
 std::vector<std::string> PreparedBuild::bases() const {
   std::vector<std::string> out;
+  for (const auto& [name, where] : missing_) out.push_back(name + " (pulled first)");
   for (const auto& [name, image] : images_) out.push_back(name + " (" + image.digest + ")");
   return out;
 }
 
 Result<std::string> PreparedBuild::Build(BuildStore* store, const std::vector<std::string>& names,
                                          int signals, const StepReport& report) const {
+  ODY_CHECK(missing_.empty());
   const BuildInputs inputs = {.file = &file_,
                               .file_name = name_,
                               .context = &*context_,

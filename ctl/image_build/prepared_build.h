@@ -2,7 +2,7 @@
 #define ODYSSEY_CTL_IMAGE_BUILD_PREPARED_BUILD_H_
 
 // A build of which everything is read and nothing is done: what a person is asked about, and what a
-// cache is asked for, is what is built.
+// cache is asked for, is what is built. Images that are not in the store are pulled apart.
 
 #include <memory>
 #include <optional>
@@ -29,24 +29,35 @@ struct BuildFiles {
 class PreparedBuild final {
  public:
   // Looks the images up that are named, and reads the context. INVALID_ARGUMENT: `problems` has
-  // what is wrong, "FILE:LINE: …" each; all other failures leave it empty.
+  // what is wrong, "FILE:LINE: …" each; all other failures leave it empty. Pulls nothing.
   static Result<std::unique_ptr<PreparedBuild>> Make(BuildFiles files,
                                                      const BuildArguments& arguments,
                                                      const std::string& target, BuildStore* store,
                                                      int signals,
                                                      std::vector<std::string>* problems);
 
+  // Whether images have to be pulled first. The key is not that of the build then.
+  bool has_missing() const { return !missing_.empty(); }
+  // Errors name the line. CANCELLED: by a signal, which stays pending.
+  Status PullMissing(BuildStore* store);
+
   // Of the Dockerfile's bytes, the target, the context, the images that it begins with, the
   // arguments, and the way we build. Hex.
-  const std::string& key() const { return key_; }
-  // "NAME (sha256:…)", of the images that it begins with.
+  std::string key() const;
+  // "NAME (sha256:…)", of the images that it begins with; "NAME (pulled first)".
   std::vector<std::string> bases() const;
 
-  // Returns the digest.
+  // Returns the digest. No image is missing.
   Result<std::string> Build(BuildStore* store, const std::vector<std::string>& names, int signals,
                             const StepReport& report) const;
 
  private:
+  // Where a missing image is named.
+  struct Missing {
+    int line = 0;
+    std::string text;
+  };
+
   PreparedBuild(std::string name, dockerfile::Dockerfile file, BuildScope scope, BuildPlan plan)
       : name_(std::move(name)),
         file_(std::move(file)),
@@ -60,8 +71,10 @@ class PreparedBuild final {
   const BuildScope scope_;
   const BuildPlan plan_;
   std::map<std::string, StoredImage> images_;
+  std::map<std::string, Missing> missing_;
   std::optional<BuildContext> context_;
-  std::string key_;
+  std::string text_, target_;
+  BuildArguments arguments_;
 };
 
 struct BuiltImage {

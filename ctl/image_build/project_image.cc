@@ -49,16 +49,32 @@ std::string Joined(const std::vector<std::string>& texts) {
 }  // namespace
 
 struct ProjectImage::State {
-  State(const Console& console, Client connected, UniqueFd signal_fd)
-      : client(std::move(connected)), signals(std::move(signal_fd)), progress(console) {}
+  State(const Console& console, Client connected, UniqueFd signal_fd, uid_t owner, PullWhen pull)
+      : client(std::move(connected)),
+        signals(std::move(signal_fd)),
+        progress(console),
+        puller(console, client, owner, pull) {}
+
+  void SetAsk();
 
   Client client;
   UniqueFd signals;
   BuildProgress progress;
+  ImagePuller puller;
   std::optional<SupervisorStore> store;
   std::unique_ptr<PreparedBuild> build;
+  std::string directory, network;
   ProjectBuild ask;
 };
+
+void ProjectImage::State::SetAsk() {
+  const std::string bases = Joined(build->bases());
+  ask = {.directory = directory,
+         .line = std::string(kFile) + ": build an image and run in it; of " +
+                 (bases.empty() ? "nothing" : bases) + "; network of its commands: " + network,
+         .digest = build->key(),
+         .is_whole = !build->has_missing()};
+}
 
 ProjectImage::ProjectImage(std::unique_ptr<State> state) : state_(std::move(state)) {}
 ProjectImage::ProjectImage(ProjectImage&&) noexcept = default;
@@ -67,7 +83,8 @@ ProjectImage::~ProjectImage() = default;
 Result<std::optional<ProjectImage>> ProjectImage::Find(const Console& console,
                                                        const dialect::Policy& policy,
                                                        const policy::SandboxRequest& request,
-                                                       uid_t owner, const Locations& locations) {
+                                                       uid_t owner, PullWhen pull,
+                                                       const Locations& locations) {
   if (policy.dialect != dialect::Dialect::kOdek || !request.image.reference.empty()) {
     return std::optional<ProjectImage>();
   }
@@ -79,27 +96,28 @@ Result<std::optional<ProjectImage>> ProjectImage::Find(const Console& console,
   ODY_ASSIGN_OR_RETURN(BuildFiles files, ReadBuildFiles(kFile, ".", Links::kSystem, &places));
   ODY_ASSIGN_OR_RETURN(const std::string cell, NewBuildCell());
   ODY_ASSIGN_OR_RETURN(Client client, Client::Connect(Daemon::kSupervisor, locations));
-  auto state = std::make_unique<State>(console, std::move(client), MakeSignalFd(BuildSignals()));
+  auto state = std::make_unique<State>(console, std::move(client), MakeSignalFd(BuildSignals()),
+                                       owner, pull);
   state->store.emplace(state->client, owner, ForBuild(request), cell, state->signals.get(),
-                       &state->progress);
+                       &state->progress, &state->puller);
   std::vector<std::string> problems;
   Result<std::unique_ptr<PreparedBuild>> build = PreparedBuild::Make(
       std::move(files), {}, "", &*state->store, state->signals.get(), &problems);
   if (!problems.empty()) return InvalidArgument(Joined(problems));
   ODY_RETURN_IF_ERROR(build.status());
   state->build = *std::move(build);
-  const std::string bases = Joined(state->build->bases());
-  state->ask = {.directory = here.name,
-                .line = std::string(kFile) + ": build an image and run in it; of " +
-                        (bases.empty() ? "nothing" : bases) +
-                        "; network of its commands: " + NetworkText(request.network),
-                .digest = state->build->key()};
+  state->directory = here.name;
+  state->network = NetworkText(request.network);
+  state->SetAsk();
   return std::optional<ProjectImage>(ProjectImage(std::move(state)));
 }
 
 const ProjectBuild& ProjectImage::ask() const { return state_->ask; }
 
+const std::string& ProjectImage::next() const { return state_->puller.next(); }
+
 Result<std::optional<std::string>> ProjectImage::FindBuilt() {
+  if (state_->build->has_missing()) return std::optional<std::string>();
   const Result<StoredImage> found = state_->store->Inspect(CacheName(*state_->build, kRepository));
   if (found.status().code() == Code::kNotFound) return std::optional<std::string>();
   ODY_RETURN_IF_ERROR(found.status());
@@ -107,6 +125,8 @@ Result<std::optional<std::string>> ProjectImage::FindBuilt() {
 }
 
 Result<std::string> ProjectImage::Make() {
+  ODY_RETURN_IF_ERROR(state_->build->PullMissing(&*state_->store));
+  state_->SetAsk();
   const auto report = [this](size_t step, size_t steps, const std::string& text) {
     state_->progress.Step(step, steps, text);
   };

@@ -80,7 +80,8 @@ class SupervisorStore::Cell final {
 };
 
 SupervisorStore::SupervisorStore(const Client& client, uid_t owner, policy::SandboxRequest sandbox,
-                                 std::string cell, int signals, BuildProgress* progress)
+                                 std::string cell, int signals, BuildProgress* progress,
+                                 ImagePuller* puller)
     : client_(client),
       images_(client.channel()),
       cells_(client.channel()),
@@ -88,7 +89,8 @@ SupervisorStore::SupervisorStore(const Client& client, uid_t owner, policy::Sand
       sandbox_(std::move(sandbox)),
       cell_(std::move(cell)),
       signals_(signals),
-      progress_(progress) {}
+      progress_(progress),
+      puller_(puller) {}
 
 Result<StoredImage> SupervisorStore::Inspect(const std::string& reference) {
   supervisor::v1::InspectImageRequest request;
@@ -102,6 +104,12 @@ Result<StoredImage> SupervisorStore::Inspect(const std::string& reference) {
                      std::move(*response.mutable_manifest()),
                      std::move(*response.mutable_config())};
 }
+
+bool SupervisorStore::MayPull(const std::string& reference) const {
+  return puller_->MayPull(reference);
+}
+
+Status SupervisorStore::Pull(const std::string& reference) { return puller_->Pull(reference); }
 
 Status SupervisorStore::SendLayer(const NewLayer& layer, ImportStream* stream) const {
   ImportImageRequest request;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "ctl/client/client.h"
+#include "ctl/image/image_puller.h"
 #include "ctl/image_build/build_progress.h"
 #include "ctl/image_build/build_store.h"
 #include "odyssey/supervisor/v1/image.stub.h"
@@ -21,11 +22,13 @@ class SupervisorStore final : public BuildStore {
  public:
   // `sandbox`: the network and the limits of commands. `cell`: of the keys of their cells, new for
   // each build. `signals`: a signalfd; a signal on it ends calls, which are CANCELLED then, but no
-  // removal. All are borrowed.
+  // removal. `puller`: of the same owner. All are borrowed.
   SupervisorStore(const Client& client, uid_t owner, policy::SandboxRequest sandbox,
-                  std::string cell, int signals, BuildProgress* progress);
+                  std::string cell, int signals, BuildProgress* progress, ImagePuller* puller);
 
   Result<StoredImage> Inspect(const std::string& reference) override;
+  bool MayPull(const std::string& reference) const override;
+  Status Pull(const std::string& reference) override;
   Result<std::string> Import(const std::string& name, const std::string& manifest,
                              const std::string& config, const NewLayer* layer) override;
   Status ReadFiles(const std::string& image, const std::string& path,
@@ -52,6 +55,7 @@ class SupervisorStore final : public BuildStore {
   const std::string cell_;
   const int signals_;
   BuildProgress* const progress_;
+  ImagePuller* const puller_;
   int commands_ = 0;
 };
 

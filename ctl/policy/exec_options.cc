@@ -288,6 +288,7 @@ std::vector<OptionSpec> AccessOptionSpecs() {
        .value_name = "NAME",
        .help =
            "the root directory is this image (`odyssey-ctl image list`), not the host's programs"},
+      PullOption(),
       {.name = "image-user",
        .kind = ValueKind::kText,
        .value_name = "USER[:GROUP]",
@@ -562,6 +563,7 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   NoteOptions(options, &out.origins);
   SetModes(options, &out.sandbox);
   SetImage(options, &out.sandbox);
+  out.pull = ReadPullOption(options);
   ODY_RETURN_IF_ERROR(AddReach(options, &out.sandbox));
   ODY_RETURN_IF_ERROR(SetExecutables(options, inputs, &out));
   SetLimitsOf(options, &out.sandbox);
@@ -609,6 +611,7 @@ Result<ExecOptions> ReadPolicyAlone(const ParsedOptions& options, const ExecInpu
   ExecOptions out;
   std::string policy_name;
   ODY_RETURN_IF_ERROR(ReadPolicyOption(options, inputs, {}, &policy_name, &out));
+  out.pull = ReadPullOption(options);
   ProtectPolicy(policy_name, &out);
   policy::InheritVariables(inputs.environment, &out.sandbox.env);
   return out;

@@ -12,6 +12,7 @@
 
 #include "common/base/status.h"
 #include "ctl/base/option_parser.h"
+#include "ctl/base/pull_option.h"
 #include "ctl/file/named_place.h"
 #include "ctl/view/denial_line.h"
 #include "policy/dialect/policy.h"
@@ -60,8 +61,9 @@ ExecInputs MakeExecInputs();
 
 struct ExecOptions {
   policy::SandboxRequest sandbox;
-  std::string cell;       // "": one for this command alone
-  bool reviewed = false;  // directories are written on a copy
+  PullWhen pull = PullWhen::kMissing;  // of `sandbox`'s image, and of those that it is built of
+  std::string cell;                    // "": one for this command alone
+  bool reviewed = false;               // directories are written on a copy
   // The files of the workspace execute because no option and no policy says otherwise.
   bool default_executables = false;
   std::vector<std::string> argv;
@@ -96,7 +98,7 @@ void SetLimitsOf(const ParsedOptions& options, policy::SandboxRequest* sandbox);
 // Every error names the option, the value and what is allowed.
 Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInputs& inputs);
 
-// The same of --policy alone, where it is the only one of the options. It must be given.
+// The same of --policy alone, beside --pull. It must be given.
 Result<ExecOptions> ReadPolicyAlone(const ParsedOptions& options, const ExecInputs& inputs);
 
 }  // namespace odyssey::ctl

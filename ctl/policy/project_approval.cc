@@ -163,21 +163,28 @@ ProjectAnswer ParseProjectAnswer(std::string_view line) {
 
 bool IsApprovedByEnvironment(const std::optional<std::string>& value) { return value == "1"; }
 
-Status ApproveProject(const Console& console, const dialect::Policy& policy, uid_t user,
-                      const Locations& locations, const ProjectBuild* build) {
+Result<ProjectAnswer> ApproveProject(const Console& console, const dialect::Policy& policy,
+                                     uid_t user, const Locations& locations,
+                                     const ProjectBuild* build) {
   ODY_ASSIGN_OR_RETURN(const std::optional<ProjectAsk> ask,
                        OpenAskOf(policy, user, locations, build));
-  if (!ask) return OkStatus();
+  if (!ask) return ProjectAnswer::kOnce;
   if (!console.in_is_terminal) return NotApproved(*ask);
-  switch (AskOnTerminal(console, *ask)) {
-    case ProjectAnswer::kOnce:
-      return OkStatus();
-    case ProjectAnswer::kAlways:
-      return ProjectApprovals(locations).Keep(*ask, user);
-    case ProjectAnswer::kNo:
-      break;
+  const ProjectAnswer answer = AskOnTerminal(console, *ask);
+  if (answer == ProjectAnswer::kNo) {
+    return PermissionDenied("the project's policy was not approved: nothing is run");
   }
-  return PermissionDenied("the project's policy was not approved: nothing is run");
+  if (answer == ProjectAnswer::kAlways && (build == nullptr || build->is_whole)) {
+    ODY_RETURN_IF_ERROR(ProjectApprovals(locations).Keep(*ask, user));
+  }
+  return answer;
+}
+
+Status KeepApproval(const dialect::Policy& policy, uid_t user, const Locations& locations,
+                    const ProjectBuild& build) {
+  ODY_CHECK(build.is_whole);
+  ODY_ASSIGN_OR_RETURN(const std::optional<ProjectAsk> ask, AskOf(policy, user, &build));
+  return ask ? ProjectApprovals(locations).Keep(*ask, user) : OkStatus();
 }
 
 Result<std::string> PendingApproval(const dialect::Policy& policy, uid_t user,

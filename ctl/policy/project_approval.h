@@ -31,6 +31,7 @@ struct ProjectBuild {
   std::string directory;  // the project's
   std::string line;       // for people: what is built, and of what
   std::string digest;     // of all that goes into it
+  bool is_whole = true;   // false: but the images that are pulled once it is approved
 };
 
 // Nothing where the policy is no project's, or its file adds nothing, and nothing is built (null).
@@ -60,9 +61,15 @@ ProjectAnswer ParseProjectAnswer(std::string_view line);
 bool IsApprovedByEnvironment(const std::optional<std::string>& value);
 
 // OK where the policy asks for nothing, or was approved. Otherwise asks the user on his terminal;
-// without one, PERMISSION_DENIED says what the file adds, and how to approve it.
-Status ApproveProject(const Console& console, const dialect::Policy& policy, uid_t user,
-                      const Locations& locations, const ProjectBuild* build = nullptr);
+// without one, PERMISSION_DENIED says what the file adds, and how to approve it. kAlways: the user
+// has approved it for good now; where a build is not whole, KeepApproval is to keep that.
+Result<ProjectAnswer> ApproveProject(const Console& console, const dialect::Policy& policy,
+                                     uid_t user, const Locations& locations,
+                                     const ProjectBuild* build = nullptr);
+
+// Keeps what the user has approved for good, once its build is whole.
+Status KeepApproval(const dialect::Policy& policy, uid_t user, const Locations& locations,
+                    const ProjectBuild& build);
 
 // How `policy check` answers: nothing, or what has to be approved first.
 Result<std::string> PendingApproval(const dialect::Policy& policy, uid_t user,

@@ -13,11 +13,14 @@
 
 #include "ctl/base/command.h"
 #include "ctl/base/exit_code.h"
+#include "ctl/base/pull_option.h"
 #include "ctl/base/sanitize.h"
+#include "ctl/base/signal_fd.h"
 #include "ctl/base/units.h"
 #include "ctl/changes/change_question.h"
 #include "ctl/client/client.h"
 #include "ctl/file/named_place.h"
+#include "ctl/image/image_signals.h"
 #include "ctl/session/session_budget.h"
 #include "ctl/session/session_calls.h"
 #include "ctl/session/turn_watch.h"
@@ -53,6 +56,7 @@ struct RunOptions {
   bool wait_for_others = false;
   uint64_t deadline_ms = 0;
   agent::v1::Budget budget;
+  PullWhen pull = PullWhen::kMissing;
   bool trace = false;
 };
 
@@ -82,6 +86,7 @@ Result<RunOptions> ReadRunOptions(const ParsedOptions& options) {
   out.wait_for_others = out.approval_timeout_ms != 0 && !options.Has("approve");
   out.deadline_ms = options.DurationMs("deadline");
   ODY_ASSIGN_OR_RETURN(out.budget, ReadBudget(options));
+  out.pull = ReadPullOption(options);
   out.trace = options.Has("trace");
   if (!out.cwd.empty() && !out.session_id.empty()) {
     return InvalidArgument("--cwd: said when a session is made, not later");
@@ -172,7 +177,8 @@ Result<UniqueFd> InterruptFd() {
 
 // The session to run in: the one named, or a new one.
 std::optional<std::string> FindOrCreate(const Console& console, const Client& client,
-                                        const SessionServiceStub& stub, const RunOptions& options) {
+                                        const SessionServiceStub& stub, const RunOptions& options,
+                                        const Locations& locations) {
   if (!options.session_id.empty()) return options.session_id;
   const std::optional<agent::v1::Session> session =
       CreateSession(console, client, stub,
@@ -181,7 +187,9 @@ std::optional<std::string> FindOrCreate(const Console& console, const Client& cl
                      .allow_danger = options.allow_danger,
                      .review = options.review,
                      .approval_timeout_ms = options.approval_timeout_ms,
-                     .budget = options.budget});
+                     .budget = options.budget,
+                     .pull = options.pull,
+                     .locations = locations});
   if (!session) return std::nullopt;
   if (!console.json) {
     const std::string writes = session->review() ? "writes are reviewed" : "writes are direct";
@@ -226,8 +234,12 @@ int RunTurn(const Console& console, const Locations& locations, const RunOptions
   if (!client.ok()) return console.Fail(ExplainConnect("run", client.status()));
   const SessionServiceStub stub(client->channel());
   if (const int refused = RefuseOtherBundle(console, *client, stub, options)) return refused;
-  const std::optional<std::string> session_id = FindOrCreate(console, *client, stub, options);
-  if (!session_id) return kExitFailed;
+  const std::optional<std::string> session_id =
+      FindOrCreate(console, *client, stub, options, locations);
+  if (!session_id) {
+    const int signal = PendingSignal(ImageSignals());
+    return signal == 0 ? kExitFailed : kExitSignalBase + signal;
+  }
 
   const std::optional<agent::v1::SubmitTurnResponse> submitted =
       SubmitTurn(console, *client, stub, *session_id, options.prompt, {options.deadline_ms, ""});
@@ -317,6 +329,7 @@ std::vector<Command> RunCommands() {
                             "host"},
                    {.name = "review",
                     .help = "directories are written on a copy; commit what you like of it"},
+                   PullOption(),
                    {.name = "trace", .help = "show the steps of the turn and how long each took"},
                    MaxTokensOption(),
                    MaxCostOption(),

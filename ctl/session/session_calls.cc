@@ -8,11 +8,14 @@
 #include "common/message/message_json.h"
 #include "common/os/file.h"
 #include "ctl/base/sanitize.h"
+#include "ctl/base/signal_fd.h"
 #include "ctl/bundle/bundle_upload.h"
 #include "ctl/bundle/named_bundle.h"
 #include "ctl/changes/direct_writes.h"
 #include "ctl/client/message_text.h"
 #include "ctl/file/named_place.h"
+#include "ctl/image/image_puller.h"
+#include "ctl/image/image_signals.h"
 #include "ctl/policy/exec_options.h"
 #include "ctl/policy/policy_file.h"
 #include "odyssey/agent/v1/bundle.stub.h"
@@ -55,6 +58,7 @@ struct BundleFacts {
   std::string bundle;                              // a path or a reference
   std::map<std::string, std::string> environment;  // of the client, what the bundle reads
   std::vector<std::string> written;                // host directories, without review
+  std::string image;                               // "": none
 };
 
 Result<BundleFacts> FactsOfDirectory(const Console& console, const std::string& directory,
@@ -67,7 +71,19 @@ Result<BundleFacts> FactsOfDirectory(const Console& console, const std::string& 
                        dialect::LoadBundle(out.bundle, OpenBundleDirectory));
   out.environment = ReadHostEnvironment(bundle.sandbox, inputs.environment);
   out.written = DirectlyWritten(bundle.sandbox, cwd);
+  out.image = bundle.sandbox.image.reference;
   return out;
+}
+
+// `manifest`: its JSON, which agentd has checked.
+std::string ImageOf(const std::string& manifest) {
+  const Json json = Json::parse(manifest, nullptr, /*allow_exceptions=*/false);
+  const Json image = json.is_object() && json.contains("sandbox") && json["sandbox"].is_object()
+                         ? json["sandbox"].value("image", Json())
+                         : Json();
+  if (image.is_string()) return image.get<std::string>();
+  const auto name = image.is_object() ? image.find("name") : image.end();
+  return name != image.end() && name->is_string() ? name->get<std::string>() : "";
 }
 
 // Of an installed bundle agentd says what is read and written.
@@ -84,6 +100,7 @@ Result<BundleFacts> FactsOfReference(const Client& client, const std::string& re
     if (const auto value = inputs.environment(source)) out.environment[source] = *value;
   }
   policy::InheritVariables(inputs.environment, &out.environment);
+  out.image = ImageOf(response.bundle().manifest());
   for (const std::string& mount : response.bundle().direct_writes()) {
     out.written.push_back(mount == "." ? cwd : mount);
   }
@@ -100,7 +117,8 @@ Result<BundleFacts> FactsOf(const Console& console, const Client& client, const 
 Result<agent::v1::CreateSessionRequest> MakeRequest(const Console& console, const Client& client,
                                                     const NewSession& session, std::string cwd,
                                                     const ExecInputs& inputs,
-                                                    std::vector<std::string>* written) {
+                                                    std::vector<std::string>* written,
+                                                    std::string* image) {
   ODY_ASSIGN_OR_RETURN(BundleFacts facts, FactsOf(console, client, session.bundle, cwd, inputs));
   agent::v1::CreateSessionRequest request;
   request.set_bundle(std::move(facts.bundle));
@@ -112,8 +130,21 @@ Result<agent::v1::CreateSessionRequest> MakeRequest(const Console& console, cons
   request.set_approval_timeout_ms(session.approval_timeout_ms);
   for (auto& [name, value] : facts.environment) (*request.mutable_env())[name] = value;
   if (!session.review) *written = std::move(facts.written);
+  *image = std::move(facts.image);
   ODY_RETURN_IF_ERROR(CheckText(request));
   return request;
+}
+
+// Nothing: the image is there, or agentd's answer says why there is no session.
+std::optional<Failure> PullImageOf(const Console& console, const NewSession& session,
+                                   const std::string& image) {
+  if (image.empty() || session.pull == PullWhen::kNever) return std::nullopt;
+  const Result<Client> client = Client::Connect(Daemon::kSupervisor, session.locations);
+  if (!client.ok()) return std::nullopt;
+  ImagePuller puller(console, *client, getuid(), session.pull);
+  const Status status = puller.PullIfMissing(image);
+  if (status.ok()) return std::nullopt;
+  return Failure{"bundle " + session.bundle + ": image " + image, status.message(), puller.next()};
 }
 
 // A directory that agentd cannot read is uploaded.
@@ -256,14 +287,16 @@ Made<agent::v1::Session> TryCreateSession(const Console& console, const Client& 
   }
   TellLink(console, session.cwd_key + " " + session.cwd, *cwd);
   std::vector<std::string> written;
+  std::string image;
   const Result<agent::v1::CreateSessionRequest> request =
-      MakeRequest(console, client, session, std::move(cwd->name), inputs, &written);
+      MakeRequest(console, client, session, std::move(cwd->name), inputs, &written, &image);
   if (!request.ok()) {
     return Failure{"create a session", request.status().message(),
                    request.status().code() == Code::kNotFound
                        ? "odyssey-ctl bundle list shows the installed bundles."
                        : "odyssey-ctl bundle validate DIR lists every problem of a bundle."};
   }
+  if (std::optional<Failure> failure = PullImageOf(console, session, image)) return *failure;
   agent::v1::CreateSessionResponse response;
   const Status status = CallCreateSession(client, stub, *request, &response);
   if (!status.ok()) return client.Explain("create a session", status);
@@ -274,7 +307,10 @@ Made<agent::v1::Session> TryCreateSession(const Console& console, const Client& 
 std::optional<agent::v1::Session> CreateSession(const Console& console, const Client& client,
                                                 const agent::v1::SessionServiceStub& stub,
                                                 const NewSession& session) {
-  return Report(console, TryCreateSession(console, client, stub, session));
+  Made<agent::v1::Session> made = TryCreateSession(console, client, stub, session);
+  const bool failed = std::holds_alternative<Failure>(made);
+  if (failed && PendingSignal(ImageSignals()) != 0) return std::nullopt;
+  return Report(console, std::move(made));
 }
 
 std::optional<agent::v1::Session> ImportSession(const Console& console, const Client& client,

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "ctl/base/console.h"
+#include "ctl/base/locations.h"
+#include "ctl/base/pull_option.h"
 #include "ctl/client/client.h"
 #include "odyssey/agent/v1/session.stub.h"
 
@@ -25,17 +27,22 @@ struct NewSession {
   bool review = false;
   uint64_t approval_timeout_ms = 0;  // 0: the operator's
   agent::v1::Budget budget = {};
+  // Of an image that the bundle names: only where a person waits for it.
+  PullWhen pull = PullWhen::kNever;
+  Locations locations = {};  // of the supervisor, which is asked for images
 };
 
 // What was made, or why it was not.
 template <typename T>
 using Made = std::variant<T, Failure>;
 
-// Resolves the paths, reads the variables that the manifest exports, and makes the session.
+// Resolves the paths, reads the variables that the manifest exports, pulls its image, and makes the
+// session. A signal that ends the pull stays pending.
 // `console`: of warnings.
 Made<agent::v1::Session> TryCreateSession(const Console& console, const Client& client,
                                           const agent::v1::SessionServiceStub& stub,
                                           const NewSession& session);
+// Without a report where a signal ended the pull.
 std::optional<agent::v1::Session> CreateSession(const Console& console, const Client& client,
                                                 const agent::v1::SessionServiceStub& stub,
                                                 const NewSession& session);

@@ -12,6 +12,7 @@
 #include "ctl/base/exit_code.h"
 #include "ctl/base/line_reader.h"
 #include "ctl/base/sanitize.h"
+#include "ctl/base/signal_fd.h"
 #include "ctl/base/units.h"
 #include "ctl/changes/change_choice.h"
 #include "ctl/changes/change_question.h"
@@ -20,6 +21,7 @@
 #include "ctl/client/message_text.h"
 #include "ctl/exec/exec_call.h"
 #include "ctl/exec/exec_policy.h"
+#include "ctl/image/image_signals.h"
 #include "ctl/session/event_feed.h"
 #include "ctl/session/session_budget.h"
 #include "ctl/session/session_calls.h"
@@ -66,8 +68,13 @@ int Create(const Invocation& call) {
                            .allow_danger = call.options.Has("dangerous-sandbox-mode"),
                            .review = call.options.Has("review"),
                            .approval_timeout_ms = call.options.DurationMs("approval-timeout"),
-                           .budget = *budget});
-        if (!session) return kExitFailed;
+                           .budget = *budget,
+                           .pull = ReadPullOption(call.options),
+                           .locations = call.locations});
+        if (!session) {
+          const int signal = PendingSignal(ImageSignals());
+          return signal == 0 ? kExitFailed : kExitSignalBase + signal;
+        }
         console.json ? console.PrintJson(message::ToJson(*session))
                      : console.PrintLine(Safe(session->id()));
         return kExitOk;
@@ -276,9 +283,9 @@ int Exec(const Invocation& call) {
   const ExecInputs inputs = MakeExecInputs();  // keeps open what the policy names
   std::optional<OwnPolicy> policy;
   if (call.options.Has("policy")) {
-    Result<OwnPolicy> read = ReadOwnPolicy(console, call.options, inputs, call.locations);
-    if (!read.ok()) return CannotExec(console, {"session exec", read.status().message(), ""});
-    policy = *std::move(read);
+    const int refused =
+        ReadOwnPolicy(console, call.options, inputs, call.locations, &policy.emplace());
+    if (refused != kExitOk) return refused;
   }
   ExecCall exec(call.options.Has("tty"), ReadDenialsOption(call.options));
   const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
@@ -362,6 +369,7 @@ std::vector<Command> SessionCommands() {
                     .help = "the bundle's danger_full_access is meant: UNCONFINED on the host"},
                    {.name = "review",
                     .help = "directories are written on a copy; commit what you like of it"},
+                   PullOption(),
                    {.name = "approval-timeout",
                     .kind = ValueKind::kDuration,
                     .value_name = "DURATION",
@@ -418,6 +426,7 @@ std::vector<Command> SessionCommands() {
                     .kind = ValueKind::kDuration,
                     .value_name = "TIME",
                     .help = "then everything is killed, such as 60s"},
+                   PullOption(),
                    DenialsOption()},
        .notes =
            "Waits until no turn of the session runs or waits for an approval; Ctrl-C gives up. "

@@ -6,12 +6,15 @@ import base64
 import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
 
+import bundles
 import host
 import image_maker
 import registry_server
+import terminal
 import world
 from host import HANG_S
 from image_maker import Layer, Layout, busybox_layer
@@ -46,7 +49,7 @@ class ImageTest(world.WorldTest):
         return done
 
 
-class PullTest(ImageTest):
+class RegistryTest(ImageTest):
     @classmethod
     def setUpClass(cls):
         cls.network = Network()
@@ -66,6 +69,8 @@ class PullTest(ImageTest):
         cls.registry.push(cls.layout, "base", "base:1")
         cls.registry.push(cls.layout, "both", "both:1", "--all")
 
+
+class PullTest(RegistryTest):
     def pull(self, *arguments, **options):
         return self.image("pull", *arguments, **options)
 
@@ -191,6 +196,198 @@ images:
         done = client.ended()
         self.assertEqual((done.code, done.out, done.err), (130, "", ""))
         self.assertNoCell()
+
+
+class MissingTest(RegistryTest):
+    """What is not in the store is pulled when a command needs it, under the certificates that the host trusts."""
+
+    HOST = "registry.test:5445"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.registry.serve(PUBLIC, 5445, tls=True)
+        for name in ("run", "kept", "agent", "from", "copied", "project", "session", "named", "owned", "other"):
+            cls.registry.push(cls.layout, "base", name + ":1")
+
+    def argv_in(self, directory, *arguments, approve=False):
+        """As world.argv, in a directory: nsenter goes to / with the mounts."""
+        approval = "1" if approve else "0"
+        return [shutil.which("nsenter"), *self.world.prefix[1:], "env", "-C", directory, f"HOME={self.world.directory}",
+                f"ODEK_APPROVE_PROJECT_SANDBOX={approval}", world.CTL, "--state", self.world.state, *arguments]
+
+    def exec(self, *arguments, code=0, cwd="/", approve=False):
+        done = subprocess.run(self.argv_in(cwd, "exec", *arguments, approve=approve), capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=HANG_S, check=False)
+        done = world.Ended(done.returncode, done.stdout, done.stderr)
+        self.assertEqual(done.code, code, done)
+        return done
+
+    def assertNoCell(self):
+        """But those of sessions."""
+        cells = self.world.json("cell", "list")["cells"]
+        self.assertEqual([cell for cell in cells if not cell["key"]["session_id"].startswith("ses_")], [])
+
+    def requests(self):
+        """How often the registry was connected to."""
+        records = self.world.ctl("-o", "json", "audit", "tail", "-n", "10000").lines()
+        return sum(record["type"] == "egress" for record in records)
+
+    def test_exec_pulls_what_the_store_has_not_and_only_once(self):
+        name = self.HOST + "/run:1"
+        done = self.exec("--image", name, "--", "cat", "/greeting")
+        self.assertEqual((done.out, done.err), ("hello\n", ""))
+        self.assertEqual(self.images()[name]["digest"], self.digest)
+        self.assertNoCell()
+        host.eventually(lambda: self.requests() > 0, HANG_S, "the pull is in the audit log")
+        before = self.requests()
+        self.assertEqual(self.exec("--image", name, "--", "cat", "/greeting").out, "hello\n")
+        self.assertEqual(self.requests(), before)
+
+    def test_a_name_that_the_store_has_is_never_refreshed(self):
+        name = self.HOST + "/kept:1"
+        old = self.layout.add("old", [busybox_layer(), Layer().add("greeting", "old\n")],
+                              Env=["PATH=/bin"])
+        self.image("load", self.layout.directory, "--name", "old", "--as", name)
+        self.assertEqual(self.exec("--image", name, "--", "cat", "/greeting").out, "old\n")
+        self.assertEqual(self.images()[name]["digest"], old)
+
+    def test_never_pulls_nothing(self):
+        for arguments in (("--image", self.HOST + "/other:1", "--pull", "never"),
+                          ("--image", self.HOST + "/other:1", "--explain"),
+                          ("--image", "other:1"), ("--image", "team/other:1")):
+            done = self.exec(*arguments, "--", "true", code=125)
+            self.assertIn("has no such image", done.err)
+            self.assertIn("odyssey-ctl image pull", done.err)
+        self.assertNotIn(self.HOST + "/other:1", self.images())
+
+    def test_a_failure_is_that_of_image_pull(self):
+        for name, *words in ((self.HOST + "/run:none", "manifest unknown", "no such tag or digest"),
+                             (PLAIN + "/run:1", "--plain-http", f"odyssey-ctl image pull {PLAIN}/run:1"),
+                             ("nowhere.test/run", "nowhere.test")):
+            done = self.exec("--image", name, "--", "true", code=125)
+            self.assertTrue(done.err.startswith(f"odyssey-ctl: exec --image {name}: pull: "), done)
+            for word in words:
+                self.assertIn(word, done.err)
+            self.assertNoCell()
+
+    def test_an_interrupt_ends_the_pull(self):
+        self.network.serve(PUBLIC, 7003, "silent", program=registry_server.__file__)
+        bundle = bundles.write(f"{self.world.directory}/interrupted", [bundles.say("done")],
+                               image="registry.test:7003/a:1")
+        context = self.world.make_directory("interrupted-build")
+        self.world.make("interrupted-build/Dockerfile", "FROM registry.test:7003/a:1\n")
+        for command in (("exec", "--image", "registry.test:7003/a:1", "--", "true"),
+                        ("image", "build", context), ("run", bundle, "--prompt", "go"),
+                        ("session", "create", bundle)):
+            client = self.world.start(*command)
+            host.eventually(lambda: self.world.cell_commands("skopeo"), HANG_S, lambda: client.err)  # pylint: disable=cell-var-from-loop
+            client.process.send_signal(signal.SIGINT)
+            done = client.ended()
+            self.assertEqual((done.code, done.out, done.err), (130, "", ""), command)
+            self.assertNoCell()
+
+    def test_a_policy_names_it(self):
+        name = self.HOST + "/named:1"
+        policy = self.world.make("named.yaml", "policy_version: odyssey.policy/v1\nsandbox:\n"
+                                 f"  image: {name}\n  system_tools_mode: standard\n")
+        done = self.exec("--policy", policy, "--pull", "never", "--", "true", code=125)
+        self.assertIn("has no such image", done.err)
+        self.assertEqual(self.exec("--policy", policy, "--", "cat", "/greeting").out, "hello\n")
+        wrong = self.world.make("wrong.yaml", "policy_version: odyssey.policy/v1\nsandbox:\n"
+                                f"  image: {self.HOST}/named:none\n  system_tools_mode: standard\n")
+        done = self.exec("--policy", wrong, "--", "true", code=125)
+        self.assertIn(f"wrong.yaml:3: sandbox.image: {self.HOST}/named:none: pull: ", done.err)
+
+    def test_a_project_is_approved_before_anything_is_pulled(self):
+        name = self.HOST + "/project:1"
+        project = self.world.make_directory("project")
+        self.world.make("project/odek.json", json.dumps({"sandbox_image": name}))
+        done = self.exec("--policy", "odek.json", "--", "true", code=125, cwd=project)
+        self.assertIn("another image than your own", done.err)
+        self.assertNotIn(name, self.images())
+        done = self.exec("--policy", "odek.json", "--", "cat", "/greeting", cwd=project, approve=True)
+        self.assertEqual(done.out, "hello\n")
+
+    def test_a_dockerfile_of_a_project_is_approved_before_its_images_are_pulled(self):
+        name = self.HOST + "/owned:1"
+        project = self.world.make_directory("built-project")
+        self.world.make("built-project/odek.json", "{}")
+        self.world.make("built-project/Dockerfile.odek", f"FROM {name}\nRUN echo more >/more\n")
+        arguments = ("exec", "--policy", "odek.json", "--", "cat", "/more")
+        done = self.exec(*arguments[1:], code=125, cwd=project)
+        self.assertIn(f"of {name} (pulled first)", done.err)
+        self.assertNotIn(name, self.images())
+        done = self.exec("--pull", "never", *arguments[1:], code=125, cwd=project)
+        self.assertIn("no such image in the store", done.err)
+        # Approved for good, it is not asked about again: its digest is what was pulled.
+        asking = terminal.Terminal(self.argv_in(project, *arguments))
+        asking.until("Allow it?")
+        self.assertNotIn(name, self.images())
+        asking.type("t\n")
+        self.assertEqual(asking.ended(), 0, asking.text)
+        self.assertIn("more", asking.text)
+        self.assertIn(name, self.images())
+        self.assertEqual(self.exec(*arguments[1:], cwd=project).out, "more\n")
+        # What is pulled another time is another question.
+        self.image("rm", name)
+        self.exec(*arguments[1:], code=125, cwd=project)
+
+    def test_a_build_pulls_what_it_begins_with_and_copies_from(self):
+        context = self.world.make_directory("build")
+        first, second = self.HOST + "/from:1", self.HOST + "/copied:1"
+        self.world.make("build/Dockerfile", f"FROM {first}\nCOPY --from={second} /greeting /copied\n")
+        done = self.image("build", "--pull", "never", context, code=1)
+        self.assertIn("no such image in the store", done.err)
+        self.image("build", "-t", "built:1", context)
+        self.assertEqual(self.exec("--image", "built:1", "--", "cat", "/copied").out, "hello\n")
+        self.assertLessEqual({first, second}, set(self.images()))
+        self.world.make("build/Dockerfile", f"FROM {first}\nCOPY --from={self.HOST}/copied:none /a /\n")
+        done = self.image("build", context, code=1)
+        self.assertIn(f"image build: {context}/Dockerfile:2: COPY --from={self.HOST}/copied:none /a /: pull: ",
+                      done.err)
+        self.assertIn("There is no such tag or digest.", done.err)
+
+    def test_a_session_pulls_the_image_of_its_bundle(self):
+        name = self.HOST + "/agent:1"
+        bundle = bundles.write(f"{self.world.directory}/agent",
+                               [bundles.bash("cat /greeting"), bundles.say("done")], image=name)
+        created = self.world.ctl("session", "create", "--pull", "never", bundle)
+        self.assertEqual(created.code, 0, created)
+        self.assertNotIn(name, self.images())
+        done = self.world.ctl("run", bundle, "--prompt", "go", "--approve", "all")
+        self.assertEqual(done.code, 0, done)
+        self.assertIn("hello", done.out)
+        self.assertEqual(self.images()[name]["digest"], self.digest)
+        # Of an installed bundle agentd has the manifest.
+        self.image("rm", name)
+        installed = self.world.ctl("bundle", "install", bundle)
+        self.assertEqual(installed.code, 0, installed)
+        done = self.world.ctl("run", "probe", "--prompt", "go", "--approve", "all")
+        self.assertEqual(done.code, 0, done)
+        self.assertIn(name, self.images())
+        self.image("rm", name)
+        wrong = bundles.write(f"{self.world.directory}/wrong", [bundles.say("done")],
+                              image=self.HOST + "/agent:none")
+        done = self.world.ctl("run", wrong, "--prompt", "go")
+        self.assertEnded(done, 1, f"image {self.HOST}/agent:none: pull: ", "no such tag or digest")
+
+    def test_a_command_in_a_session_has_the_image_of_its_policy(self):
+        name = self.HOST + "/session:1"
+        self.image("load", self.layout.directory, "--name", "base", "--as", "own:1")
+        # Without an image the workspace would belong to another uid.
+        bundle = bundles.write(f"{self.world.directory}/operated", [bundles.say("done")], image="own:1",
+                               bundle_id="operated")
+        session = self.world.ctl("session", "create", bundle).out.strip()
+        policy = self.world.make("session.yaml", "policy_version: odyssey.policy/v1\nsandbox:\n  mode: workspace_write\n"
+                                 f"  image: {name}\n  system_tools_mode: standard\n")
+        command = ("session", "exec", "--policy", policy, session, "--", "cat", "/greeting")
+        done = self.world.ctl(*command[:2], "--pull", "never", *command[2:])
+        self.assertEnded(done, 125, "has no such image")
+        done = self.world.ctl(*command)
+        self.assertEqual((done.code, done.out), (0, "hello\n"), done)
+        self.assertIn(name, self.images())
+        self.assertEqual(self.world.ctl("session", "rm", session).code, 0)
 
 
 class LoadTest(ImageTest):
