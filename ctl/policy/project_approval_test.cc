@@ -14,7 +14,6 @@ constexpr uid_t kAlice = 4242, kBob = 4243;
 
 FakePolicyHost Host(const std::string& user = "{}") {
   FakePolicyHost host;
-  host.missing = {"/home/u/project/Dockerfile.odek"};
   host.files["/home/u/.odek/config.json"] = user;
   host.environment = {{"LANG", "C"}};
   return host;
@@ -110,7 +109,6 @@ TEST(ProjectApprovalTest, AnythingElseHasAnotherFingerprint) {
   EXPECT_NE(Ask(text, Host(), kBob)->fingerprint, approved);
   FakePolicyHost elsewhere = Host();
   elsewhere.cwd = "/home/u/other";
-  elsewhere.missing = {"/home/u/other/Dockerfile.odek"};
   EXPECT_NE(Ask(text, elsewhere)->fingerprint, approved);
   // The whole of the policy counts, whoever said the rest.
   EXPECT_NE(Ask(text, Host("{\"sandbox_memory\": \"2g\"}"))->fingerprint, approved);

@@ -6,15 +6,12 @@
 #include "policy/dialect/odek.h"
 #include "policy/dialect/odek_limits.h"
 #include "policy/dialect/odek_volume.h"
-#include "policy/dialect/path_text.h"
 #include "policy/dialect/sandbox_request.h"
 #include "policy/model/own_variables.h"
 #include "policy/model/policy_keys.h"
 
 namespace odyssey::dialect::odek {
 namespace {
-
-constexpr char kDockerfile[] = "Dockerfile.odek";
 
 void Refuse(const Word& word, const Source& source, const std::string& why) {
   At(source, word.place).Invalid(word.place.line, word.place.key, why + ": `" + word.value + "`");
@@ -28,8 +25,7 @@ constexpr char kUserRule[] =
     "must be a uid that is not root's, alone or with the same number as group, such as `1000:1000`";
 
 // With an image its users count, and root is one of them.
-void AddImage(const Config& config, const Source& source, const PolicyContext& context,
-              policy::SandboxRequest* request) {
+void AddImage(const Config& config, const Source& source, policy::SandboxRequest* request) {
   if (config.image) {
     request->image.reference = config.image->value;
     if (config.user) request->image.user = config.user->value;
@@ -38,14 +34,6 @@ void AddImage(const Config& config, const Source& source, const PolicyContext& c
   if (config.user) {
     request->user = ParseUser(config.user->value).value_or(0);
     if (request->user == 0) Refuse(*config.user, source, kUserRule);
-  }
-  const bool dockerfile = context.look && !context.client_cwd.empty() &&
-                          context.Look(JoinPath(context.client_cwd, kDockerfile)).exists;
-  if (dockerfile) {
-    source.Warn(
-        0, "sandbox_image",
-        "Dockerfile.odek: exec builds it and runs in its image; elsewhere a cell's programs are "
-        "the host's");
   }
 }
 
@@ -202,7 +190,7 @@ void AddRequest(const Config& config, const Source& source, const PolicyContext&
   const bool readonly = config.readonly && config.readonly->value;
   request.mode = readonly ? policy::Mode::kReadOnly : policy::Mode::kWorkspaceWrite;
   request.workspace = context.client_cwd;
-  AddImage(config, source, context, &request);
+  AddImage(config, source, &request);
   request.network = NetworkOf(config, source);
   if (request.network == policy::Network::kEgress) {
     request.egress = egress::PublicPolicy(config.network->place.key);

@@ -17,11 +17,7 @@ using fakes::PolicyReading;
 using fakes::ReadPolicyOn;
 using policy::Access;
 
-FakePolicyHost Host() {
-  FakePolicyHost host;
-  host.missing = {"/home/u/project/Dockerfile.odek"};
-  return host;
-}
+FakePolicyHost Host() { return {}; }
 
 PolicyReading Read(const std::string& text, const FakePolicyHost& host = Host(),
                    const std::string& path = "odek.json") {
@@ -30,7 +26,6 @@ PolicyReading Read(const std::string& text, const FakePolicyHost& host = Host(),
 
 // Of a project at `cwd` with this one volume: its mounts as text, or what was said.
 std::string Volume(const std::string& volume, FakePolicyHost host = Host()) {
-  host.missing.insert((host.cwd == "/" ? "" : host.cwd) + "/Dockerfile.odek");
   const PolicyReading reading = Read("{\"sandbox_volumes\": [\"" + volume + "\"]}", host);
   if (!reading.policy) return reading.problems;
   std::string out = reading.warnings;
@@ -210,9 +205,8 @@ TEST(OdekTest, TheImageIsTheRootAndHasUsersOfItsOwn) {
   EXPECT_EQ(reading.policy->request.image, image);
   EXPECT_EQ(reading.policy->request.user, 0u);
   EXPECT_EQ(Read("{\"sandbox_image\": \"\"}").problems, "");
-  EXPECT_EQ(Read("{}", FakePolicyHost()).warnings,
-            "odek.json: sandbox_image: Dockerfile.odek: exec builds it and runs in its image; "
-            "elsewhere a cell's programs are the host's");
+  // There is a Dockerfile.odek: what runs in its image says so.
+  EXPECT_EQ(Read("{}").warnings, "");
 }
 
 TEST(OdekTest, VolumesOfTheProjectAreMounts) {

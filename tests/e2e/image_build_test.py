@@ -9,6 +9,7 @@ import tarfile
 import tempfile
 import unittest
 
+import bundles
 import host
 import world
 
@@ -199,6 +200,30 @@ class OdekTest(world.WorldTest):
         return self.world.ctl("exec", "--policy", "odek.json", *options, "--", "cat", "/a", cwd=self.project,
                               env=env)
 
+    def session_exec(self, image, policy, approve=True):
+        """In a new session: the directories of one are of one image."""
+        bundle = bundles.write(f"{self.world.directory}/bundle", [bundles.say("done")], image=image)
+        session = self.world.ctl("session", "create", bundle).out.strip()
+        env = {**os.environ, "HOME": self.world.directory, "ODEK_APPROVE_PROJECT_SANDBOX": "1" if approve else "0"}
+        return self.world.ctl("session", "exec", "--policy", policy, session, "--", "cat", "/a", cwd=self.project,
+                              env=env)
+
+    def test_a_command_in_a_session_runs_in_it(self):
+        self.world.make("project/a", "3")
+        before = set(self.names())
+        done = self.session_exec("base:1", "odek.json", approve=False)
+        self.assertEnded(done, 125, "session exec --policy odek.json: ",
+                         "Dockerfile.odek: build an image and run in it; of base:1")
+        self.assertEqual(set(self.names()), before)
+        self.assertIn("RUN echo built", self.session_exec("base:1", "odek.json").err)
+        [name] = set(self.names()) - before
+        done = self.session_exec(name, "odek.json")
+        self.assertEqual((done.code, done.out), (0, "3"), done)
+        self.assertNotIn("built", done.err)
+        # An image that is named comes before it.
+        self.world.make("project/named.json", '{"sandbox_image": "base:1"}')
+        self.assertIn("No such file", self.session_exec("base:1", "named.json").err)
+
     def names(self):
         listed = self.world.json("image", "list")
         listed = listed["images"] if isinstance(listed, dict) else listed
@@ -206,9 +231,11 @@ class OdekTest(world.WorldTest):
                 if name.startswith("odek-sandbox:")]
 
     def test_it_is_built_when_it_is_approved(self):
+        self.world.make("project/a", "1")
+        before = self.names()
         done = self.exec(approve=False)
         self.assertEnded(done, 125, "Dockerfile.odek: build an image and run in it; of base:1")
-        self.assertEqual(self.names(), [])
+        self.assertEqual(self.names(), before)
         self.assertIn("is not built yet", self.exec(False, "--explain").err)
         done = self.exec(approve=True)
         self.assertEqual((done.code, done.out), (0, "1"), done)
@@ -216,14 +243,15 @@ class OdekTest(world.WorldTest):
         self.assertRegex(self.names()[0], r"^odek-sandbox:[0-9a-f]{24}$")
         again = self.exec(approve=True)
         self.assertEqual((again.code, again.out), (0, "1"), again)
-        self.assertNotIn("built", again.err.replace("builds", ""))
+        self.assertNotIn("built", again.err)
         explained = self.exec(False, "--explain")
         self.assertIn("image sha256:", explained.out, explained)
+        built = len(self.names())
         # A file of the context is part of what is approved, and of the name.
         self.world.make("project/a", "2")
         self.assertEnded(self.exec(approve=False), 125)
         self.assertEqual(self.exec(approve=True).out, "2")
-        self.assertEqual(len(self.names()), 2)
+        self.assertEqual(len(self.names()), built + 1)
 
 
 if __name__ == "__main__":

@@ -374,8 +374,8 @@ class MissingTest(RegistryTest):
 
     def test_a_command_in_a_session_has_the_image_of_its_policy(self):
         name = self.HOST + "/session:1"
+        # The directories of a session are of one image.
         self.image("load", self.layout.directory, "--name", "base", "--as", "own:1")
-        # Without an image the workspace would belong to another uid.
         bundle = bundles.write(f"{self.world.directory}/operated", [bundles.say("done")], image="own:1",
                                bundle_id="operated")
         session = self.world.ctl("session", "create", bundle).out.strip()

@@ -90,7 +90,7 @@ fakes::FakePolicyHost Host() {
                 {"/home/u/project/shop/workshop.yaml",
                  ReadText(std::string(ODYSSEY_SOURCE_DIR) + "/" + kShop + "/workshop.yaml")}};
   host.links = {{"/srv/linked", "/mnt/real"}, {"/home/u/project/link", "/home/u/project/sub"}};
-  host.missing = {"/home/u/project/Dockerfile.odek", "/sandbox"};
+  host.missing = {"/sandbox"};
   return host;
 }
 
