@@ -8,6 +8,7 @@
 #include "common/message/message_json.h"
 #include "ctl/base/command.h"
 #include "ctl/base/exit_code.h"
+#include "ctl/base/image_name.h"
 #include "ctl/base/sanitize.h"
 #include "ctl/base/units.h"
 #include "ctl/changes/changes_client.h"
@@ -69,6 +70,9 @@ int ListCommand(const Invocation& call) {
 
 int InspectCommand(const Invocation& call) {
   const std::string name = call.options.Word(0), what = "inspect image " + name;
+  if (const Status status = CheckImageName(name); !status.ok()) {
+    return call.console->Fail({"inspect image", "NAME " + status.message(), kListImages});
+  }
   return WithImages(call, what, [&](const Client& client, const ImagesStub& stub) {
     supervisor::v1::InspectImageRequest request;
     request.set_owner_uid(getuid());
@@ -89,6 +93,10 @@ int RemoveCommand(const Invocation& call) {
   return WithImages(call, "remove image", [&](const Client& client, const ImagesStub& stub) {
     int code = kExitOk;
     for (const std::string& name : call.options.words()) {
+      if (const Status status = CheckImageName(name); !status.ok()) {
+        code = call.console->Fail({"remove image", "NAME " + status.message(), kListImages});
+        continue;
+      }
       supervisor::v1::RemoveImageRequest request;
       request.set_owner_uid(getuid());
       request.set_reference(name);
@@ -136,6 +144,9 @@ int CommitCommand(const Invocation& call) {
   if (cell.rfind("ses_", 0) == 0) {
     return console.Fail({what, "CELL \"" + cell + "\": expected a cell, not a session",
                          "odyssey-ctl cell list lists the cells."});
+  }
+  if (const Status status = CheckImageName(name); !status.ok()) {
+    return console.Fail({what, "NAME " + status.message(), ""});
   }
   Failure failure;
   const Result<ChangesClient> found = ChangesClient::Connect(cell, call.locations, &failure);

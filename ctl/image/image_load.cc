@@ -10,6 +10,7 @@
 
 #include "common/base/join.h"
 #include "ctl/base/exit_code.h"
+#include "ctl/base/image_name.h"
 #include "ctl/base/signal_fd.h"
 #include "ctl/base/status_line.h"
 #include "ctl/base/units.h"
@@ -161,6 +162,12 @@ Result<std::vector<ChosenImage>> ChooseImages(const std::vector<std::vector<std:
 
 int LoadImages(const Invocation& call) {
   const Console& console = *call.console;
+  for (const char* const option : {"as", "name"}) {
+    const Status status = CheckImageName(call.options.Text(option));
+    if (!status.ok()) {
+      return console.Fail({"image load", "--" + std::string(option) + " " + status.message(), ""});
+    }
+  }
   const UniqueFd signals = MakeSignalFd(ImageSignals());
   const std::string what = "load " + call.options.Word(0);
   const Result<Client> client = Client::Connect(Daemon::kSupervisor, call.locations);

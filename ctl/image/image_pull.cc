@@ -9,6 +9,7 @@
 #include "common/base/join.h"
 #include "common/base/sha256.h"
 #include "ctl/base/exit_code.h"
+#include "ctl/base/image_name.h"
 #include "ctl/base/signal_fd.h"
 #include "ctl/base/status_line.h"
 #include "ctl/base/units.h"
@@ -304,6 +305,12 @@ std::vector<OptionSpec> PullOptionSpecs() {
 Result<PullOptions> ReadPullOptions(const ParsedOptions& options) {
   PullOptions out;
   out.owner = getuid();
+  for (const auto& [word, name] : {std::pair<const char*, std::string>{"REF", options.Word(0)},
+                                   {"--as", options.Text("as")}}) {
+    // A digest comes after a name.
+    const Status status = CheckImageName(name.substr(0, name.find('@')));
+    if (!status.ok()) return InvalidArgument(std::string(word) + " " + status.message());
+  }
   if (options.Has("plain-http")) out.transport = Transport::kPlainHttp;
   ODY_ASSIGN_OR_RETURN(
       out.reference,

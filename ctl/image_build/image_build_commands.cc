@@ -5,9 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/refusal.h"
 #include "common/base/utf8.h"
 #include "ctl/base/command.h"
 #include "ctl/base/exit_code.h"
+#include "ctl/base/image_name.h"
 #include "ctl/base/pull_option.h"
 #include "ctl/base/sanitize.h"
 #include "ctl/base/signal_fd.h"
@@ -85,6 +87,21 @@ int Cannot(const Console& console, const Client& client, const Status& status,
   return console.Fail({kWhat, failure.why, next.empty() ? failure.next : next});
 }
 
+// The store's answer, before anything is looked up or pulled. INVALID_ARGUMENT: names the option.
+Status CheckTags(const std::vector<std::string>& tags, BuildStore* store) {
+  for (const std::string& tag : tags) {
+    if (const Status status = CheckImageName(tag); !status.ok()) {
+      return InvalidArgument("--tag " + status.message());
+    }
+    if (image::IsDigest(tag)) return InvalidArgument("--tag " + tag + ": a digest is no name");
+    const Status found = store->Inspect(tag).status();
+    if (found.code() == Code::kInvalidArgument) {
+      return InvalidArgument("--tag " + std::string(WhyRefused(found)));
+    }
+  }
+  return OkStatus();
+}
+
 int BuildCommandLine(const Invocation& call) {
   const Console& console = *call.console;
   const ParsedOptions& options = call.options;
@@ -112,6 +129,7 @@ int BuildCommandLine(const Invocation& call) {
     progress.Step(step, steps, text);
   };
   const auto build = [&]() -> Result<BuiltImage> {
+    ODY_RETURN_IF_ERROR(CheckTags(options.All("tag"), &store));
     ODY_ASSIGN_OR_RETURN(const std::unique_ptr<PreparedBuild> prepared,
                          PreparedBuild::Make(*std::move(files), *arguments, options.Text("target"),
                                              &store, signals.get(), &problems));

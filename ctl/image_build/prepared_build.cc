@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/sha256.h"
+#include "ctl/base/image_name.h"
 #include "image/dockerfile/ignore_file.h"
 
 namespace odyssey::ctl {
@@ -93,6 +94,10 @@ std::string PreparedBuild::key() const {
 Status PreparedBuild::FindImages(BuildStore* store, std::vector<std::string>* problems) {
   const auto find = [&](const ImageSource& source, int line, const std::string& text) -> Status {
     if (source.kind != ImageSource::Kind::kImage) return OkStatus();
+    if (const Status named = CheckImageName(source.image); !named.ok()) {
+      problems->push_back(name_ + ":" + std::to_string(line) + ": " + named.message());
+      return OkStatus();
+    }
     Result<StoredImage> image = store->Inspect(source.image);
     if (image.status().code() == Code::kNotFound && store->MayPull(source.image)) {
       missing_.insert({source.image, {line, text}});

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "ctl/base/image_name.h"
 #include "ctl/policy/policy_file.h"
 #include "policy/egress/reach.h"
 #include "policy/model/own_variables.h"
@@ -498,6 +499,19 @@ void ProtectPolicy(const std::string& policy_name, ExecOptions* out) {
   }
 }
 
+// Before anything names it in a message. Of a policy the place, of an option that.
+Status CheckImage(const ExecOptions& options) {
+  const Status status = CheckImageName(options.sandbox.image.reference);
+  if (status.ok()) return status;
+  const dialect::Place* place = options.origins.Find("image.reference");
+  if (place == nullptr) place = options.origins.Find("image");
+  if (place == nullptr) return Named("image", status);
+  if (place->file.empty()) return InvalidArgument(place->key + " " + status.message());
+  return Named(
+      place->file + (place->line == 0 ? "" : ":" + std::to_string(place->line)) + ": " + place->key,
+      status);
+}
+
 }  // namespace
 
 ExecInputs MakeExecInputs() {
@@ -563,6 +577,7 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   NoteOptions(options, &out.origins);
   SetModes(options, &out.sandbox);
   SetImage(options, &out.sandbox);
+  ODY_RETURN_IF_ERROR(CheckImage(out));
   out.pull = ReadPullOption(options);
   ODY_RETURN_IF_ERROR(AddReach(options, &out.sandbox));
   ODY_RETURN_IF_ERROR(SetExecutables(options, inputs, &out));
@@ -611,6 +626,7 @@ Result<ExecOptions> ReadPolicyAlone(const ParsedOptions& options, const ExecInpu
   ExecOptions out;
   std::string policy_name;
   ODY_RETURN_IF_ERROR(ReadPolicyOption(options, inputs, {}, &policy_name, &out));
+  ODY_RETURN_IF_ERROR(CheckImage(out));
   out.pull = ReadPullOption(options);
   ProtectPolicy(policy_name, &out);
   policy::InheritVariables(inputs.environment, &out.sandbox.env);

@@ -209,6 +209,28 @@ TEST(ExecOptionsTest, WhatIsRefusedLaterIsTheOptions) {
             "limits.cpu_millis: 1: no");
 }
 
+TEST(ExecOptionsTest, WhatIsRefusedOfAnImageHasTheOptionsNameAlone) {
+  const Result<ExecOptions> options = Read({"--image", "a:1", "--image-user", "me", "true"});
+  ASSERT_TRUE(options.ok()) << options.status().ToString();
+  EXPECT_EQ(options->origins.Locate(testing::RefusalOf("image.reference: a:1: no")).message(),
+            "--image: a:1: no");
+  EXPECT_EQ(options->origins.Locate(testing::RefusalOf("image.user: me: no")).message(),
+            "--image-user: me: no");
+}
+
+TEST(ExecOptionsTest, ANameOfAnImageThatNoneCanHaveIsShownInPart) {
+  EXPECT_TRUE(Read({"--image", std::string(384, 'a'), "true"}).ok());
+  EXPECT_EQ(Read({"--image", std::string(385, 'a'), "true"}).status().message(),
+            "--image \"" + std::string(40, 'a') + "…\": 385 bytes; at most 384 are allowed");
+}
+
+TEST(ExecOptionsTest, MissingImagesArePulledUnlessItSaysNever) {
+  EXPECT_EQ(Read({"true"})->pull, PullWhen::kMissing);
+  EXPECT_EQ(Read({"--pull", "missing", "true"})->pull, PullWhen::kMissing);
+  EXPECT_EQ(Read({"--pull", "never", "true"})->pull, PullWhen::kNever);
+  EXPECT_FALSE(Read({"--pull", "always", "true"}).ok());
+}
+
 TEST(ExecOptionsTest, ToolsAreNamedInExplicitModeOnly) {
   const Result<ExecOptions> options =
       Read({"--tools", "explicit", "--tool", "git", "--tool", "bin/tool", "true"});

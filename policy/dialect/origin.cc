@@ -26,10 +26,11 @@ bool Says(const std::string& message, const std::string& written) {
   return false;
 }
 
-// An option that may be repeated is one entry of a list, whose index a person did not type. Another
-// is not called as the field is, whose name has the unit of the value.
+// An option that may be repeated is one entry of a list, whose index a person did not type. An
+// image's option says which part of it is meant. Another is not called as the field is, whose name
+// has the unit of the value.
 std::string OfOption(const std::string& field, const Status& status) {
-  if (field.find('[') == std::string::npos) return status.message();
+  if (field.find('[') == std::string::npos && !field.starts_with("image.")) return status.message();
   const std::string& value = status.detail().value;
   const std::string why(WhyRefused(status));
   return value.empty() || Says(why, value) ? why : value + ": " + why;

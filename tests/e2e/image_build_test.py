@@ -124,6 +124,15 @@ class BuildTest(world.WorldTest):
         done = self.build("FROM base:1\nRUN --mount=type=cache x\nFOO\n")
         self.assertEnded(done, 1, "Dockerfile:2: RUN: --mount", "Dockerfile:3: FOO", "2 problems")
 
+    def test_what_is_named_is_judged_before_images_are_looked_up(self):
+        text = "FROM none:1\n"
+        for arguments, words in ((("-t", "Bad Name"), "image build: --tag Bad Name: give NAME or NAME:TAG"),
+                                 (("-t", "sha256:" + "a" * 64), "a digest is no name"),
+                                 (("-f", "/dev/null"), "/dev/null: it is a character device")):
+            done = self.build(text, *arguments)
+            self.assertEnded(done, 1, words)
+            self.assertNotIn("none:1", done.err)
+
     def test_nothing_changed_nothing_is_built(self):
         self.write("a", "1")
         text = "FROM base:1\nCOPY a /a\nRUN echo once\n"

@@ -544,6 +544,22 @@ class StoreTest(ImageTest):
             self.assertIn("nothing", done.err)
             self.assertIn("image list lists the images", done.err)
 
+    def test_a_name_that_is_too_long_is_shown_in_part(self):
+        name = "a" * 100000
+        for command in (("image", "inspect", name), ("image", "rm", name), ("exec", "--image", name, "--", "true"),
+                        ("image", "build", "-t", name, self.layout.directory, "-f", "/dev/stdin")):
+            done = self.world.ctl(*command, input="FROM none\n")
+            self.assertIn("100000 bytes; at most 384 are allowed", done.err)
+            self.assertLess(len(done.err), 300)
+
+    def test_an_image_is_refused_by_its_option(self):
+        for arguments, words in ((("--image", "nothing:1"), "--image: nothing:1: "),
+                                 (("--image", "base:1", "--image-user", "none"), "--image-user: none: "),
+                                 (("--image-user", "5"), "exec: --image-user: only with --image\n")):
+            done = self.world.ctl("exec", *arguments, "--", "true")
+            self.assertEnded(done, 125, words)
+            self.assertNotIn("image.", done.err)
+
     def test_rm_and_gc(self):
         self.image("load", self.layout.directory, "--as", "other")
         done = self.image("rm", "base:1", "nothing", "other", code=1)

@@ -1,0 +1,20 @@
+#ifndef ODYSSEY_CTL_BASE_IMAGE_NAME_H_
+#define ODYSSEY_CTL_BASE_IMAGE_NAME_H_
+
+#include <cstddef>
+#include <string>
+
+#include "common/base/status.h"
+
+namespace odyssey::ctl {
+
+// Of the store: NAME, a colon and TAG.
+inline constexpr size_t kMaxImageName = 255 + 1 + 128;
+
+// INVALID_ARGUMENT: it is longer, as no name or digest in the store is; the message begins with the
+// name's beginning. The caller adds the option. Pure.
+Status CheckImageName(const std::string& name);
+
+}  // namespace odyssey::ctl
+
+#endif  // ODYSSEY_CTL_BASE_IMAGE_NAME_H_
