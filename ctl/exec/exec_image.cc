@@ -20,6 +20,8 @@
 namespace odyssey::ctl {
 namespace {
 
+constexpr char kFailed[] = "image build failed: ";
+
 uid_t OwnerOf(const ExecOptions& options) { return options.owner_uid.value_or(getuid()); }
 
 // The verb, and where the image is named.
@@ -66,7 +68,8 @@ int BuildProject(const Console& console, const Locations& locations, ProjectImag
     return kExitSignalBase + signal;
   }
   if (!made.ok()) {
-    return CannotExec(console, {PolicyOf(*options), made.status().message(), image->next()});
+    return CannotExec(console,
+                      {PolicyOf(*options), kFailed + made.status().message(), image->next()});
   }
   if (answer == ProjectAnswer::kAlways && !was_whole) {
     const Status kept = KeepApproval(*options->policy, OwnerOf(*options), locations, image->ask());
@@ -86,7 +89,7 @@ int PrepareImage(const Console& console, const Locations& locations, ExecOptions
     Result<std::optional<ProjectImage>> found = ProjectImage::Find(
         console, policy, options->sandbox, OwnerOf(*options), options->pull, locations);
     if (!found.ok()) {
-      return CannotExec(console, {PolicyOf(*options), found.status().message(), ""});
+      return CannotExec(console, {PolicyOf(*options), kFailed + found.status().message(), ""});
     }
     if (*found) image.emplace(*std::move(*found));
     const Result<ProjectAnswer> approved = ApproveProject(

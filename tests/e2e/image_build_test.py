@@ -233,6 +233,16 @@ class OdekTest(world.WorldTest):
         self.world.make("project/named.json", '{"sandbox_image": "base:1"}')
         self.assertIn("No such file", self.session_exec("base:1", "named.json").err)
 
+    def test_a_broken_one_starts_nothing(self):
+        whole = "FROM base:1\nCOPY a /a\nRUN echo built\n"
+        for text, why in (("FROM base:1\nRUN exit 7\n", "exit code 7"), ("FORM base:1\n", "Dockerfile.odek:1: "),
+                          ("FROM base:1\nCOPY missing /\n", "missing")):
+            self.world.make("project/Dockerfile.odek", text)
+            done = self.exec(approve=True)
+            self.world.make("project/Dockerfile.odek", whole)
+            self.assertEnded(done, 125, "exec --policy odek.json: image build failed: ", why)
+            self.assertEqual(done.out, "")
+
     def names(self):
         listed = self.world.json("image", "list")
         listed = listed["images"] if isinstance(listed, dict) else listed
