@@ -45,6 +45,10 @@ class ObligingRoot final {
   explicit ObligingRoot(UniqueFd socket)
       : socket_(std::move(socket)), thread_([this] { Serve(); }) {}
   ~ObligingRoot() {
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
     shutdown(socket_.get(), SHUT_RDWR);
     thread_.join();
   }
@@ -90,6 +94,7 @@ class ObligingRoot final {
       wire::Launch launch;
       wire::Kill kill;
       const std::lock_guard lock(mutex_);
+      if (closed_) return;  // it was asked before that, and cannot answer any more
       if (wire::Decode(asked->bytes, &launch).ok()) OnLaunch(launch);
       if (wire::Decode(asked->bytes, &kill).ok()) OnKill(kill);
       changed_.notify_all();
@@ -129,6 +134,7 @@ class ObligingRoot final {
   std::set<std::string> killed_;
   size_t refuses_ = 0;
   bool ending_ = false;
+  bool closed_ = false;
   std::vector<UniqueFd> held_;
   std::thread thread_;
 };
