@@ -74,10 +74,14 @@ void PrintChanges(const Console& console, const ChangeSet& set) {
 }
 
 int List(const Invocation& call) {
-  if (call.options.words().empty()) return ListReviewedCells(*call.console, call.locations);
+  const bool root_alone = call.options.Has("root");
+  if (call.options.words().empty()) {
+    if (!root_alone) return ListReviewedCells(*call.console, call.locations);
+    call.console->Fail({"changes", "--root: only with SESSION|CELL", ""});
+    return kExitUsage;
+  }
   return WithChanges(call, [&](ChangesClient& client) {
     const Console& console = *call.console;
-    const bool root_alone = call.options.Has("root");
     ChangeSet set, root;
     client.SetRoot(root_alone);
     Status status = client.List(Selected(call), &set);
@@ -96,9 +100,10 @@ int List(const Invocation& call) {
     }
     PrintChanges(console, set);
     if (!has_root) return kExitOk;
-    console.PrintLine("of the image that is its root (" +
-                      CommandText({"odyssey-ctl", "image", "commit", client.name()}) +
-                      " NAME keeps them):");
+    const std::string command = CommandText({"odyssey-ctl", "image", "commit", client.name()});
+    const bool session = !client.key().session_id().empty();  // whose cell has no name
+    console.PrintLine("of the image that is its root" +
+                      (session ? ":" : " (" + command + " NAME keeps them):"));
     PrintChanges(console, root);
     return kExitOk;
   });

@@ -13,7 +13,7 @@ using plan::EntryKind;
 constexpr uint64_t kMemoryBytes = uint64_t{512} << 20;
 constexpr uint32_t kPids = 8;
 constexpr uint32_t kCpuMillis = 2000;
-// A cell that looks at a root has no tmpfs; a plan has to say a size all the same.
+// A review cell has no tmpfs; a plan has to say a size all the same.
 constexpr uint64_t kTmpBytes = uint64_t{1} << 20;
 
 Access WritableIf(bool writable) { return writable ? Access::kReadWrite : Access::kReadOnly; }
@@ -44,7 +44,7 @@ plan::Plan Empty(const plan::Plan& cell) {
   out.memory_bytes = kMemoryBytes;
   out.cpu_millis = kCpuMillis;
   out.pids = kPids;
-  out.tmp_bytes = cell.tmp_bytes;
+  out.tmp_bytes = kTmpBytes;
   out.disk_bytes = cell.disk_bytes;
   return out;
 }
@@ -100,11 +100,7 @@ Result<plan::Plan> ComparePlan(const plan::Plan& cell, const plan::Plan& other) 
 
 plan::Plan RootReviewPlan(const std::string& scratch, const std::string& cell_tree,
                           const std::vector<std::string>& layers) {
-  plan::Plan out = Empty({.cell_tree = scratch,
-                          .ids = plan::Ids::kRange,
-                          .user = 0,
-                          .group = 0,
-                          .tmp_bytes = kTmpBytes});
+  plan::Plan out = Empty({.cell_tree = scratch, .ids = plan::Ids::kRange, .user = 0, .group = 0});
   out.from_tree = cell_tree;
   out.layers = layers;
   out.build = true;

@@ -22,8 +22,6 @@ using review::ItemKind;
 constexpr uint32_t kMaxChanges = 10'000;
 constexpr uint64_t kDefaultDiff = uint64_t{1} << 20;
 constexpr uint64_t kMaxDiff = uint64_t{16} << 20;
-// A review cell that copies has no tmpfs; a plan has to say a size all the same.
-constexpr uint64_t kForkTmpBytes = uint64_t{1} << 20;
 
 // The words of the client's path that are below `directory`; nothing if it lies elsewhere.
 std::optional<std::string> Below(const std::string& path, const std::string& directory) {
@@ -201,11 +199,6 @@ Status CheckForkKey(const std::string& field, const CellKey& key) {
   return status.ok() ? status : Status(status.code(), field + ": " + status.message());
 }
 
-Status StatusOf(const Result<review::End>& end) {
-  return end.ok() ? (end->code == Code::kOk ? OkStatus() : Status(end->code, end->error))
-                  : end.status();
-}
-
 }  // namespace
 
 Result<ChangesService::Subject> ChangesService::Find(const v1::CellKey& key) {
@@ -318,12 +311,12 @@ Status ChangesService::ListDirectories(const v1::ListChangesRequest& request,
                                        grpc::ServerWriter<v1::ListChangesResponse>* writer) {
   const Result<Subject> found = Find(request.key());
   const std::string image = root_.ImageOf(FromProto(request.key()));
-  if (!found.ok()) {
-    const bool root_alone =
-        found.status().code() == Code::kNotFound && !image.empty() && request.selections().empty();
-    if (root_alone) SentList({}, 0, writer).Finish({}, "", image);
-    return root_alone ? OkStatus() : found.status();
+  if (found.status().code() == Code::kNotFound && !image.empty() && request.selections().empty()) {
+    const std::vector<ReviewedDirectory> none;
+    SentList(none, 0, writer).Finish({}, "", image);
+    return OkStatus();
   }
+  ODY_RETURN_IF_ERROR(found.status());
   const Subject& subject = *found;
   ODY_ASSIGN_OR_RETURN(const auto selections, FromProto(request.selections(), subject.directories));
   const std::lock_guard turn(*subject.turn);
@@ -332,7 +325,7 @@ Status ChangesService::ListDirectories(const v1::ListChangesRequest& request,
       const review::End end,
       Ask(subject, ReviewWrites::kStore, {.op = review::Op::kList, .selections = selections},
           [&](const Item& item) { return list.Take(item); }));
-  list.Finish(end, end.digest, image);
+  list.Finish(end, end.digest, subject.plan.disk_bytes == 0 ? image : "");
   // So that the cell sees what the host has made of it; where commands run, at a later call.
   if (end.stale != 0) {
     (void)AskAlone(subject, {.op = review::Op::kSettle}, [](const Item&) { return OkStatus(); });
@@ -514,7 +507,6 @@ Status ChangesService::CopyCell(const CellKey& from, const CellKey& to,
   } else if (known.status().code() != Code::kNotFound) {
     return known.status();
   }
-  plan.tmp_bytes = std::max(plan.tmp_bytes, kForkTmpBytes);
   plan.cell_tree = CellTreeOf(to);
   ODY_ASSIGN_OR_RETURN(
       const std::unique_ptr<ReviewCell> cell,

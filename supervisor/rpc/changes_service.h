@@ -20,7 +20,7 @@ class ChangesService final : public v1::Changes::Service {
  public:
   // All are borrowed and outlive the service.
   ChangesService(Broker* broker, ReviewedCells* reviewed, ImageStore* images)
-      : broker_(broker), reviewed_(reviewed), images_(images), root_(broker, images) {}
+      : broker_(broker), reviewed_(reviewed), root_(broker, images) {}
 
   grpc::Status ListReviewed(grpc::ServerContext* context, const v1::ListReviewedRequest* request,
                             v1::ListReviewedResponse* response) override;
@@ -73,7 +73,6 @@ class ChangesService final : public v1::Changes::Service {
 
   Broker* const broker_;
   ReviewedCells* const reviewed_;
-  ImageStore* const images_;
   RootChanges root_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<std::mutex>> turns_;  // by cell tree

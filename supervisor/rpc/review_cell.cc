@@ -40,4 +40,9 @@ Result<review::End> ReviewCell::Ask(const review::Request& request, const Take& 
   return cell_->WhyGone();
 }
 
+Status StatusOf(const Result<review::End>& end) {
+  if (!end.ok()) return end.status();
+  return end->code == Code::kOk ? OkStatus() : Status(end->code, end->error);
+}
+
 }  // namespace odyssey::supervisor

@@ -42,6 +42,9 @@ class ReviewCell final {
   UniqueFd stream_;
 };
 
+// Why it was not done, whether the cell is gone or says so in its End.
+Status StatusOf(const Result<review::End>& end);
+
 }  // namespace odyssey::supervisor
 
 #endif  // ODYSSEY_SUPERVISOR_RPC_REVIEW_CELL_H_

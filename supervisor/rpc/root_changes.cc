@@ -26,8 +26,8 @@ Result<review::End> RootChanges::Ask(const CellKey& key, const review::Request& 
                         compile::RootReviewPlan(RandomId(kScratchPrefix), CellTreeOf(key), layers),
                         setup));
   cell->PurgeAtEnd();
-  ODY_ASSIGN_OR_RETURN(review::End end, cell->Ask(request, take));
-  if (end.code != Code::kOk) return Status(end.code, end.error);
+  Result<review::End> end = cell->Ask(request, take);
+  ODY_RETURN_IF_ERROR(StatusOf(end));
   return end;
 }
 

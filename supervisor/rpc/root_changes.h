@@ -20,7 +20,7 @@ class RootChanges final {
   RootChanges(Broker* broker, ImageStore* images) : broker_(broker), images_(images) {}
 
   // `request`: a list or a diff, of directory 0. Blocking; commands may run in the cell.
-  // FAILED_PRECONDITION: the cell has no image, or no directories that last.
+  // FAILED_PRECONDITION: the cell has no image, no directories that last, or a disk of its own.
   Result<review::End> Ask(const CellKey& key, const review::Request& request,
                           const ReviewCell::Take& take);
   // The digest of the cell's image; "": it has none, or no directories that last.

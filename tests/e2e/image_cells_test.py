@@ -169,7 +169,8 @@ class ImageCellTest(world.WorldTest):
         for verb in ("commit", "discard", "undo"):
             self.assertNotEqual(self.world.ctl(verb, "seen", *(["--yes"] if verb == "discard" else [])).code, 0)
         self.assertNotEqual(self.world.ctl("changes", "nothing", "--root").code, 0)
-        # A user's own file, which nobody else may read.
+        self.assertEqual(self.world.ctl("changes", "--root").code, 2)
+        # A file that its mode closes to all but uid 1000 of the image.
         self.shell("echo z > /srv/of-app; chmod 700 /srv", "--cell", "apps", "--image-user", "1000")
         done = self.world.ctl("changes", "apps", "--root")
         self.assertEqual(done.out.splitlines()[:-1], ["m  /srv/ (0755 → 0700)", "M  /srv/of-app"])
@@ -188,6 +189,27 @@ class ImageCellTest(world.WorldTest):
         self.assertEqual(self.world.ctl("commit", "both", "/etc/group").code, 1)
         self.assertEqual(self.world.ctl("image", "commit", "both", "both:1").code, 0)
         self.assertEqual(self.shell("cat /etc/group", image="both:1"), "mine\n")
+
+    def test_a_session_of_an_image_has_no_copy(self):
+        bundle = bundles.write(f"{self.world.directory}/forked", [bundles.say("done")], image="base:1")
+        session = self.world.ctl("session", "create", bundle).out.strip()
+        self.assertEqual(self.world.ctl("session", "exec", session, "--", "sh", "-c", "echo x > /etc/made || echo no").code, 0)
+        self.assertIn("root is an image", self.world.ctl("session", "fork", session).err)
+        shown = self.world.ctl("changes", session)
+        self.assertEqual(shown.code, 0, shown)
+        self.assertIn("of the image that is its root:\n", shown.out)  # no command commits a session's
+
+    def test_a_cell_with_a_disk_shows_its_workspace_alone(self):
+        directory = self.world.make_directory("disk")
+        policy = self.world.make("disk.yaml", "policy_version: odyssey.policy/v1\nsandbox:\n  image: base:1\n"
+                                 "  system_tools_mode: standard\n  resources: {disk_mb: 64}\n")
+        done = self.world.ctl("exec", "--policy", policy, "--review", "--workspace", directory, "--cell", "disk", "--",
+                              "sh", "-c", "echo 1 > new")
+        self.assertEqual(done.code, 0, done)
+        shown = self.world.ctl("changes", "disk")
+        self.assertEqual((shown.code, shown.out.splitlines()[0]), (0, "A  new"), shown)
+        self.assertNotIn("root", shown.out)
+        self.assertIn("limits.disk_bytes", self.world.ctl("changes", "disk", "--root").err)
 
     def test_a_commit_is_one_layer_more(self):
         self.shell("echo mine > /etc/motd; rm /etc/of-root; rm -r /home; mkdir /home", "--cell", "made")
