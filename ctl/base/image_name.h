@@ -5,11 +5,12 @@
 #include <string>
 
 #include "common/base/status.h"
+#include "image/spec/image_spec.h"
 
 namespace odyssey::ctl {
 
-// Of the store: NAME, a colon and TAG.
-inline constexpr size_t kMaxImageName = 255 + 1 + 128;
+// NAME, a colon and TAG.
+inline constexpr size_t kMaxImageName = image::kMaxNameBytes + 1 + image::kMaxTagBytes;
 
 // INVALID_ARGUMENT: it is longer, as no name or digest in the store is; the message begins with the
 // name's beginning. The caller adds the option. Pure.

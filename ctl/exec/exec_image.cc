@@ -27,12 +27,12 @@ uid_t OwnerOf(const ExecOptions& options) { return options.owner_uid.value_or(ge
 // The verb, and where the image is named.
 std::string NamingOf(const ExecOptions& options) {
   const std::string& name = options.sandbox.image.reference;
-  const dialect::Place* place = options.origins.Find("image.reference");
-  if (place == nullptr) place = options.origins.Find("image");
+  const dialect::Place* const place = PlaceOfImage(options);
   if (place == nullptr) return options.verb + ": image " + name;
   if (place->file.empty()) return options.verb + " " + place->key + " " + name;
-  const std::string line = place->line == 0 ? "" : ":" + std::to_string(place->line);
-  return options.verb + ": " + place->file + line + ": " + place->key + ": " + name;
+  return options.verb + ": " +
+         dialect::ToString(
+             {.file = place->file, .line = place->line, .key = place->key, .message = name});
 }
 
 std::string PolicyOf(const ExecOptions& options) {

@@ -2,7 +2,7 @@
 #define ODYSSEY_CTL_IMAGE_BUILD_PREPARED_BUILD_H_
 
 // A build of which everything is read and nothing is done: what a person is asked about, and what a
-// cache is asked for, is what is built. Images that are not in the store are pulled apart.
+// cache is asked for, is what is built. PullMissing pulls the images that the store has not.
 
 #include <memory>
 #include <optional>

@@ -503,13 +503,11 @@ void ProtectPolicy(const std::string& policy_name, ExecOptions* out) {
 Status CheckImage(const ExecOptions& options) {
   const Status status = CheckImageName(options.sandbox.image.reference);
   if (status.ok()) return status;
-  const dialect::Place* place = options.origins.Find("image.reference");
-  if (place == nullptr) place = options.origins.Find("image");
+  const dialect::Place* const place = PlaceOfImage(options);
   if (place == nullptr) return Named("image", status);
   if (place->file.empty()) return InvalidArgument(place->key + " " + status.message());
-  return Named(
-      place->file + (place->line == 0 ? "" : ":" + std::to_string(place->line)) + ": " + place->key,
-      status);
+  return InvalidArgument(dialect::ToString(
+      {.file = place->file, .line = place->line, .key = place->key, .message = status.message()}));
 }
 
 }  // namespace
@@ -619,6 +617,11 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   out.explain = options.Has("explain");
   policy::InheritVariables(inputs.environment, &out.sandbox.env);
   return out;
+}
+
+const dialect::Place* PlaceOfImage(const ExecOptions& options) {
+  const dialect::Place* const place = options.origins.Find("image.reference");
+  return place != nullptr ? place : options.origins.Find("image");
 }
 
 Result<ExecOptions> ReadPolicyAlone(const ParsedOptions& options, const ExecInputs& inputs) {

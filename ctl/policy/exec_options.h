@@ -98,6 +98,9 @@ void SetLimitsOf(const ParsedOptions& options, policy::SandboxRequest* sandbox);
 // Every error names the option, the value and what is allowed.
 Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInputs& inputs);
 
+// Where the image is named; nullptr: not known.
+const dialect::Place* PlaceOfImage(const ExecOptions& options);
+
 // The same of --policy alone, beside --pull. It must be given.
 Result<ExecOptions> ReadPolicyAlone(const ParsedOptions& options, const ExecInputs& inputs);
 

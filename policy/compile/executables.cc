@@ -17,8 +17,6 @@ using policy::ExecutablesMode;
 using policy::Mount;
 
 constexpr char kNamed[] = "named by executables";
-constexpr std::string_view kSystemTrees[] = {"/usr", "/opt",   "/bin",   "/sbin",
-                                             "/lib", "/lib32", "/lib64", "/libx32"};
 
 std::string Nth(size_t index) { return "executables[" + std::to_string(index) + "]"; }
 
@@ -173,8 +171,9 @@ Status AddFound(const Executable& file, Compiled* out) {
 }  // namespace
 
 bool IsInSystemTree(std::string_view path) {
-  return std::any_of(std::begin(kSystemTrees), std::end(kSystemTrees),
-                     [path](std::string_view tree) { return IsWithin(path, tree); });
+  const std::vector<std::string>& trees = plan::SystemTrees();
+  return std::any_of(trees.begin(), trees.end(),
+                     [path](const std::string& tree) { return IsWithin(path, tree); });
 }
 
 std::vector<std::string> SystemExecutables(const policy::SandboxRequest& request) {

@@ -83,7 +83,7 @@ TEST(ImageRootTest, OnlyNamedProgramsOfTheImageWithExplicit) {
   request.executables = {"git"};
   FoundImage image = kImage;
   EXPECT_EQ(Compile(request, TestFacts(), {}, image).status().code(), Code::kInternal)
-      << "nobody has looked for git";
+      << "the store did not look for git";
   image.programs.files = {{"/usr/bin/git", true, "named git"},
                           {"/usr/lib/libz.so.1", false, "library of /usr/bin/git"}};
   const Compiled compiled = MustCompile(request, image);

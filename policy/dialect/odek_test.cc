@@ -17,15 +17,13 @@ using fakes::PolicyReading;
 using fakes::ReadPolicyOn;
 using policy::Access;
 
-FakePolicyHost Host() { return {}; }
-
-PolicyReading Read(const std::string& text, const FakePolicyHost& host = Host(),
+PolicyReading Read(const std::string& text, const FakePolicyHost& host = FakePolicyHost(),
                    const std::string& path = "odek.json") {
   return ReadPolicyOn(host, text, path);
 }
 
 // Of a project at `cwd` with this one volume: its mounts as text, or what was said.
-std::string Volume(const std::string& volume, FakePolicyHost host = Host()) {
+std::string Volume(const std::string& volume, FakePolicyHost host = FakePolicyHost()) {
   const PolicyReading reading = Read("{\"sandbox_volumes\": [\"" + volume + "\"]}", host);
   if (!reading.policy) return reading.problems;
   std::string out = reading.warnings;
@@ -37,7 +35,7 @@ std::string Volume(const std::string& volume, FakePolicyHost host = Host()) {
 }
 
 std::string VolumeIn(const std::string& cwd, const std::string& volume) {
-  FakePolicyHost host = Host();
+  FakePolicyHost host = FakePolicyHost();
   host.cwd = cwd;
   return Volume(volume, host);
 }
@@ -61,7 +59,7 @@ TEST(OdekTest, ReadsEveryKey) {
     "model": "m", "dangerous": {"action": "prompt"}
   })",
                                      [] {
-                                       FakePolicyHost host = Host();
+                                       FakePolicyHost host = FakePolicyHost();
                                        host.environment["PLACE"] = "home";
                                        return host;
                                      }());
@@ -105,7 +103,7 @@ TEST(OdekTest, AProjectMayNotWeaken) {
   EXPECT_EQ(project.warnings,
             "odek.json:1: sandbox: a project's file cannot turn it off: ignored\n"
             "odek.json:2: sandbox_readonly: a project's file cannot turn it off: ignored");
-  FakePolicyHost host = Host();
+  FakePolicyHost host = FakePolicyHost();
   host.files["/home/u/.odek/config.json"] = R"({"sandbox_readonly": true})";
   const PolicyReading over = Read("{\"sandbox_readonly\": false}", host);
   EXPECT_EQ(over.policy->request.mode, policy::Mode::kReadOnly);
@@ -113,14 +111,15 @@ TEST(OdekTest, AProjectMayNotWeaken) {
   host.environment["ODEK_SANDBOX_READONLY"] = "false";
   EXPECT_EQ(Read("{}", host).policy->request.mode, policy::Mode::kWorkspaceWrite);
 
-  const PolicyReading user = Read("{\"sandbox\": false}", Host(), "/home/u/.odek/config.json");
+  const PolicyReading user =
+      Read("{\"sandbox\": false}", FakePolicyHost(), "/home/u/.odek/config.json");
   EXPECT_EQ(user.warnings,
             "/home/u/.odek/config.json:1: sandbox: false is ignored: commands run in a cell or not "
             "at all");
 }
 
 TEST(OdekTest, TheEnvironmentIsOverTheProjectAndThatOverTheUser) {
-  FakePolicyHost host = Host();
+  FakePolicyHost host = FakePolicyHost();
   host.files["/home/u/.odek/config.json"] =
       R"({"sandbox_memory": "1g", "sandbox_cpus": "1", "sandbox_network": "bridge",
           "sandbox_user": "7", "sandbox_env": {"A": "user", "B": "user"}})";
@@ -152,7 +151,7 @@ TEST(OdekTest, TheEnvironmentIsOverTheProjectAndThatOverTheUser) {
 }
 
 TEST(OdekTest, FlagsAreOverTheEnvironment) {
-  FakePolicyHost host = Host();
+  FakePolicyHost host = FakePolicyHost();
   host.environment = {{"ODEK_SANDBOX_CPUS", "3"}, {"ODEK_SANDBOX_IMAGE", "env:1"}};
   host.odek_flags = {{"sandbox_cpus", "4"},        {"sandbox_memory", "1g"},
                      {"sandbox_readonly", "true"}, {"sandbox_network", "bridge"},
@@ -181,7 +180,7 @@ TEST(OdekTest, AnEmptyTextIsNotSaid) {
   const std::string none =
       R"({"sandbox_memory": "", "sandbox_cpus": "", "sandbox_network": "", "sandbox_user": "",
           "sandbox_image": ""})";
-  FakePolicyHost host = Host();
+  FakePolicyHost host = FakePolicyHost();
   const policy::SandboxRequest expected = Read(all, host).policy->request;
   for (const char* name :
        {"ODEK_SANDBOX", "ODEK_SANDBOX_READONLY", "ODEK_SANDBOX_IMAGE", "ODEK_SANDBOX_NETWORK",
@@ -233,7 +232,7 @@ TEST(OdekTest, HostPathsOutsideTheProjectAreLeftOutWithAWarning) {
   EXPECT_EQ(Volume("/home/u/project2:/c"),
             dropped("/home/u/project2:/c",
                     "(host path /home/u/project2 is outside working directory /home/u/project)"));
-  FakePolicyHost host = Host();
+  FakePolicyHost host = FakePolicyHost();
   host.links = {{"/home/u/project/link", "/home/u/project/data"}, {"/home/u/project/out", "/etc"}};
   EXPECT_EQ(Volume("link:/c", host), dropped("link:/c", "(symlinks are not allowed)"));
   EXPECT_EQ(Volume("out/ssh:/c", host),
@@ -273,7 +272,7 @@ TEST(OdekTest, TargetsAndOptionsAreChecked) {
 }
 
 TEST(OdekTest, VariablesAreExpandedAndSecretsNeedAGrant) {
-  FakePolicyHost host = Host();
+  FakePolicyHost host = FakePolicyHost();
   host.environment = {{"GH_TOKEN", "t"}, {"A", "a"}};
   const auto env = [&](const std::string& value) {
     return Read("{\"sandbox_env\": {\"X\": \"" + value + "\"}}", host);
@@ -319,13 +318,13 @@ TEST(OdekTest, NamesEveryProblem) {
     EXPECT_NE(Read(text).problems.find(problem), std::string::npos)
         << text << "\n  " << Read(text).problems;
   }
-  FakePolicyHost host = Host();
+  FakePolicyHost host = FakePolicyHost();
   host.cwd = "";
   EXPECT_NE(Read("{}", host).problems.find("the client named none"), std::string::npos);
 }
 
 TEST(OdekTest, AValueThatAnotherLayerReplacesIsCheckedToo) {
-  FakePolicyHost host = Host();
+  FakePolicyHost host = FakePolicyHost();
   host.files = {{"/home/u/.odek/config.json",
                  "{\"sandbox_memory\": \"lots\",\n\"sandbox_env\": {\"1A\": \"x\"}}"}};
   host.environment = {{"ODEK_SANDBOX_CPUS", "1"}, {"ODEK_SANDBOX_USER", "7"}};

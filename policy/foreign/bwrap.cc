@@ -3,12 +3,10 @@
 #include "policy/foreign/writers.h"
 #include "policy/model/default_limits.h"
 #include "policy/plan/plan.h"
+#include "policy/plan/plan_check.h"
 
 namespace odyssey::foreign {
 namespace {
-
-constexpr const char* kSystemTrees[] = {"/usr", "/opt",   "/bin",   "/sbin",
-                                        "/lib", "/lib32", "/lib64", "/libx32"};
 
 const Lacks& LacksOf() {
   static const Lacks lacks = {
@@ -68,8 +66,8 @@ std::string Prefix(const policy::Limits& limits) {
 }
 
 void AddSystem(Command* command) {
-  for (const char* const tree : kSystemTrees) {
-    command->Add("--ro-bind-try", std::string_view(tree), std::string_view(tree));
+  for (const std::string& tree : plan::SystemTrees()) {
+    command->Add("--ro-bind-try", tree, tree);
   }
   for (const executables::EtcPath& etc : executables::kShownOfEtc) {
     command->Add("--ro-bind-try", etc.path, etc.path);

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "image/spec/image_spec.h"
+
 namespace odyssey::supervisor {
 namespace {
 
-constexpr size_t kMaxName = 255;  // as of registries
-constexpr size_t kMaxTag = 128;
 constexpr std::string_view kDigestPrefix = "sha256:";
 constexpr size_t kDigestDigits = 64;
 
@@ -45,9 +45,9 @@ Result<std::string> NormalImageName(std::string_view text) {
   std::string_view path = text.substr(0, at);
   const std::string_view tag = at < text.size() ? text.substr(at + 1) : "latest";
   const bool tagged =
-      !tag.empty() && tag.size() <= kMaxTag && IsWord(tag.front()) &&
+      !tag.empty() && tag.size() <= image::kMaxTagBytes && IsWord(tag.front()) &&
       std::all_of(tag.begin(), tag.end(), [](char c) { return IsWord(c) || c == '.' || c == '-'; });
-  bool good = tagged && !path.empty() && path.size() <= kMaxName;
+  bool good = tagged && !path.empty() && path.size() <= image::kMaxNameBytes;
   const std::string whole = std::string(path) + ":" + std::string(tag);
   for (bool first = true; good && !path.empty(); first = false) {
     const size_t slash = std::min(path.find('/'), path.size());

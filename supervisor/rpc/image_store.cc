@@ -408,11 +408,8 @@ Result<v1::ImageInfo> ImageStore::Commit(const CommitOrder& commit) {
   LayerHold hold;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = images_.find({use.image_owner_uid, use.digest});
-    if (found == images_.end()) {
-      return Refused(Code::kNotFound, "key", "", "its image " + use.digest + " is not there");
-    }
-    image = found->second;
+    ODY_ASSIGN_OR_RETURN(const StoredImage* const found, ImageOf(use));
+    image = *found;
     hold = HoldOf(image.layers);
     ODY_ASSIGN_OR_RETURN(base.manifest, index_.ReadBlob(image.digest));
     ODY_ASSIGN_OR_RETURN(base.config, index_.ReadBlob(image.config_digest));
@@ -609,12 +606,15 @@ void ImageStore::ForgetUse(const CellKey& key) {
 Result<std::vector<std::string>> ImageStore::LayersOf(const CellKey& key, LayerHold* hold) {
   ODY_ASSIGN_OR_RETURN(const ImageUse use, UseOf(key));
   const std::lock_guard lock(mutex_);
+  ODY_ASSIGN_OR_RETURN(const StoredImage* const image, ImageOf(use));
+  *hold = HoldOf(image->layers);
+  return LayerNames(*image);
+}
+
+Result<const StoredImage*> ImageStore::ImageOf(const ImageUse& use) const {
   const auto found = images_.find({use.image_owner_uid, use.digest});
-  if (found == images_.end()) {
-    return Refused(Code::kNotFound, "key", "", "its image " + use.digest + " is not there");
-  }
-  *hold = HoldOf(found->second.layers);
-  return LayerNames(found->second);
+  if (found != images_.end()) return &found->second;
+  return Refused(Code::kNotFound, "key", "", "its image " + use.digest + " is not there");
 }
 
 // ── What goes ───────────────────────────────────────────────────────────────────────────────────
