@@ -9,6 +9,7 @@
 
 #include "ctl/base/image_name.h"
 #include "ctl/policy/policy_file.h"
+#include "policy/compile/found_executables.h"
 #include "policy/egress/reach.h"
 #include "policy/model/own_variables.h"
 #include "policy/model/policy_keys.h"
@@ -159,8 +160,10 @@ Status SetExecutables(const ParsedOptions& options, const ExecInputs& inputs, Ex
   for (const std::string& tool : options.All("tool")) {
     if (!named) return InvalidArgument("--tool " + tool + ": allowed only with --tools explicit");
     const bool is_path = tool.find('/') != std::string::npos;
+    // What the host has at this path is another file.
+    const bool of_image = !sandbox->image.reference.empty() && compile::IsInSystemTree(tool);
     std::string found = tool;
-    if (is_path) {
+    if (is_path && !of_image) {
       ODY_ASSIGN_OR_RETURN(FoundPlace place, Resolve(inputs, "tool", tool, out));
       found = std::move(place.name);
     }

@@ -218,6 +218,15 @@ TEST(ExecOptionsTest, WhatIsRefusedOfAnImageHasTheOptionsNameAlone) {
             "--image-user: me: no");
 }
 
+TEST(ExecOptionsTest, AProgramOfAnImageIsNotLookedForOnTheHost) {
+  const Result<ExecOptions> options =
+      Read({"--image", "a:1", "--tools", "explicit", "--tool", "/opt/only/in-the-image", "true"});
+  ASSERT_TRUE(options.ok()) << options.status().ToString();
+  EXPECT_EQ(options->sandbox.executables, std::vector<std::string>{"/opt/only/in-the-image"});
+  const Result<ExecOptions> host = Read({"--tools", "explicit", "--tool", "/opt/of-host", "true"});
+  EXPECT_EQ(host->sandbox.executables, std::vector<std::string>{"/real//opt/of-host"});
+}
+
 TEST(ExecOptionsTest, ANameOfAnImageThatNoneCanHaveIsShownInPart) {
   EXPECT_TRUE(Read({"--image", std::string(384, 'a'), "true"}).ok());
   EXPECT_EQ(Read({"--image", std::string(385, 'a'), "true"}).status().message(),

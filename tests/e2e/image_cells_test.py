@@ -124,6 +124,7 @@ class ImageCellTest(world.WorldTest):
             layer.add("usr/bin/busybox", file.read(), mode=0o755)
         layer.add("usr/bin/script", "#!/usr/bin/busybox sh\necho of the script\n", mode=0o755)
         layer.add("usr/bin/nothing", "#!/usr/bin/missing\n", mode=0o755)
+        layer.directory("opt").directory("opt/image").add("opt/image/own", "#!/bin/sh\necho own\n", mode=0o755)
         self.layout.add("programs:1", [layer], Env=["PATH=/usr/bin:/bin"])
         self.assertEqual(self.world.ctl("image", "load", self.layout.directory, "--name", "programs:1").code, 0)
 
@@ -138,6 +139,7 @@ class ImageCellTest(world.WorldTest):
                 "/usr/bin/script; echo $?")
         self.assertEqual(explicit(text, "sh").out.split(), ["126", "126", "1", "1", "126"])
         self.assertEqual(explicit("/usr/bin/busybox true; echo $?; script", "sh", "script").out, "0\nof the script\n")
+        self.assertEqual(explicit("/opt/image/own", "sh", "/opt/image/own").out, "own\n")
         for name, why in (("git", "--tool: executables: missing system tool: git"), ("nothing", "/usr/bin/missing is missing"),
                           ("/etc/passwd", "may be shown")):
             self.assertIn(why, explicit("true", "sh", name, code=125).err)
