@@ -55,13 +55,6 @@ class Gate {
   std::shared_future<void> released_ = release_.get_future().share();
 };
 
-// Runs a turn to its end, and waits until nothing of it is in the session's queue.
-TurnRecord RunTurn(SessionWorld& world, const std::string& session) {
-  const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
-  EXPECT_TRUE(world.sessions().WhileIdle(session, [] { return OkStatus(); }).ok());
-  return turn;
-}
-
 TEST(CheckQuotaTest, NamesTheBoundTheUseAndTheFile) {
   ceiling::Quota quota;
   EXPECT_TRUE(CheckQuota(quota, ceiling::Counted::kTurns, 1'000'000, kAlice).ok());
@@ -111,9 +104,7 @@ TEST(QuotaTest, TurnsThatWaitAndRunAreBoundedAndASeenKeyIsAnswered) {
   gate.Release();
   world.AwaitEnd(a, first);
   world.AwaitEnd(b, keyed->turn_id);
-  for (const std::string& id : {a, b}) {
-    EXPECT_TRUE(world.sessions().WhileIdle(id, [] { return OkStatus(); }).ok());
-  }
+  for (const std::string& id : {a, b}) world.AwaitEmptyQueue(id);
   EXPECT_TRUE(world.sessions().Submit(a, "more").ok());
 }
 
@@ -146,8 +137,8 @@ TEST(QuotaTest, AnIdleCellOfTheUserIsEndedFirstAndNeverABusyOne) {
   SetQuotas(world, "  - {users: ['70001'], cells: 1}\n");
   const std::string idle = (*Create(world, plain, kAlice))->id;
   const std::string bobs = (*Create(world, plain, kBob))->id;
-  EXPECT_EQ(RunTurn(world, idle).status, TurnStatus::kCompleted);
-  EXPECT_EQ(RunTurn(world, bobs).status, TurnStatus::kCompleted);
+  EXPECT_EQ(world.RunTurn(idle).status, TurnStatus::kCompleted);
+  EXPECT_EQ(world.RunTurn(bobs).status, TurnStatus::kCompleted);
   EXPECT_EQ(world.sandbox().ListCells()->size(), 2u);
 
   const std::string busy = (*Create(world, asks, kAlice))->id;
@@ -162,13 +153,13 @@ TEST(QuotaTest, AnIdleCellOfTheUserIsEndedFirstAndNeverABusyOne) {
   EXPECT_EQ(std::count(live.begin(), live.end(), bobs), 1) << "another user's";
   EXPECT_EQ(world.sandbox().files(idle).count("a"), 1u) << "its files stay";
 
-  const TurnRecord refused = RunTurn(world, idle);
+  const TurnRecord refused = world.RunTurn(idle);
   EXPECT_EQ(refused.status, TurnStatus::kFailed);
   EXPECT_NE(refused.error.find("quota.cells: 1"), std::string::npos) << refused.error;
   world.approvals().Resolve(request, {approval::Decision::kAllowOnce, "", 5});
   EXPECT_EQ(world.AwaitEnd(busy, waits).status, TurnStatus::kCompleted);
-  EXPECT_TRUE(world.sessions().WhileIdle(busy, [] { return OkStatus(); }).ok());
-  EXPECT_EQ(RunTurn(world, idle).status, TurnStatus::kCompleted);
+  world.AwaitEmptyQueue(busy);
+  EXPECT_EQ(world.RunTurn(idle).status, TurnStatus::kCompleted);
 }
 
 TEST(QuotaTest, WhatIsOnDiskIsCountedAndBounded) {
@@ -195,7 +186,7 @@ TEST(QuotaTest, AFullSupervisorIsGivenAnIdleCellBack) {
   std::vector<std::string> sessions;
   for (int i = 0; i < 4; ++i) {
     sessions.push_back(world.Create(bundle.path()));
-    EXPECT_EQ(RunTurn(world, sessions.back()).status, TurnStatus::kCompleted);
+    EXPECT_EQ(world.RunTurn(sessions.back()).status, TurnStatus::kCompleted);
     world.clock().Advance(std::chrono::seconds(1));
   }
   const std::vector<sandbox::Cell> cells = *world.sandbox().ListCells();
@@ -212,11 +203,11 @@ TEST(QuotaTest, ACellInWhichACommandRunsIsNotEndedForAnother) {
   world.sandbox().most_cells = 1;
   const BundleSource bundle;
   const std::string busy = world.Create(bundle.path()), other = world.Create(bundle.path());
-  EXPECT_EQ(RunTurn(world, busy).status, TurnStatus::kCompleted);
+  EXPECT_EQ(world.RunTurn(busy).status, TurnStatus::kCompleted);
   world.sandbox().running_execs = 1;
-  EXPECT_EQ(RunTurn(world, other).status, TurnStatus::kFailed);
+  EXPECT_EQ(world.RunTurn(other).status, TurnStatus::kFailed);
   world.sandbox().running_execs = 0;
-  EXPECT_EQ(RunTurn(world, other).status, TurnStatus::kCompleted);
+  EXPECT_EQ(world.RunTurn(other).status, TurnStatus::kCompleted);
 }
 
 TEST(QuotaTest, UseAndBoundsAreTold) {
@@ -224,7 +215,7 @@ TEST(QuotaTest, UseAndBoundsAreTold) {
   const BundleSource bundle;
   SetQuotas(world, "  - {users: ['*'], sessions: 9, disk_mb: 5}\n");
   const std::string session = (*Create(world, bundle, kAlice))->id;
-  RunTurn(world, session);
+  world.RunTurn(session);
   const auto told = world.sessions().GetQuota(kAlice);
   ASSERT_TRUE(told.ok());
   EXPECT_EQ(told->used().sessions(), 1u);

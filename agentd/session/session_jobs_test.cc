@@ -28,7 +28,7 @@ class SessionJobsTest : public ::testing::Test {
   SessionJobsTest() { world_.sandbox().on_exec = fakes::FedCommand; }
 
   Json Turn(const std::string& call) {
-    const TurnRecord turn = world_.AwaitEnd(session_, world_.Submit(session_, call));
+    const TurnRecord turn = world_.RunTurn(session_, call);
     EXPECT_EQ(turn.status, TurnStatus::kCompleted) << turn.error;
     return Json::parse(turn.response, nullptr, false);
   }

@@ -314,14 +314,14 @@ size_t LiveCells(SessionWorld& world) { return world.sandbox().ListCells()->size
 // Waits for what EndIdleCells has queued.
 void EndIdleCells(SessionWorld& world, const std::string& session) {
   world.sessions().EndIdleCells(std::chrono::seconds(900));
-  EXPECT_TRUE(world.sessions().WhileIdle(session, [] { return OkStatus(); }).ok());
+  world.AwaitEmptyQueue(session);
 }
 
 TEST(IdleCellTest, EndsWithoutItsFilesAndTheNextTurnMakesItAgain) {
   SessionWorld world(CallOnce("Write", kWriteA));
   const BundleSource bundle;
   const std::string session = world.Create(bundle.path());
-  world.AwaitEnd(session, world.Submit(session));
+  world.RunTurn(session);
   world.clock().Advance(std::chrono::seconds(899));
   EndIdleCells(world, session);
   EXPECT_EQ(LiveCells(world), 1u) << "not yet";
@@ -333,7 +333,7 @@ TEST(IdleCellTest, EndsWithoutItsFilesAndTheNextTurnMakesItAgain) {
   EndIdleCells(world, session);
   EXPECT_EQ(LiveCells(world), 0u);
   EXPECT_EQ(world.sandbox().files(session)["a"], "x");
-  EXPECT_EQ(world.AwaitEnd(session, world.Submit(session)).status, TurnStatus::kCompleted);
+  EXPECT_EQ(world.RunTurn(session).status, TurnStatus::kCompleted);
   EXPECT_EQ(LiveCells(world), 1u);
 }
 

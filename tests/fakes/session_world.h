@@ -132,6 +132,19 @@ class SessionWorld final {
     }
   }
 
+  // Blocks until no turn or command is in the session's queue: a turn's client may see its end
+  // before. A job may run.
+  void AwaitEmptyQueue(const std::string& session_id) {
+    (void)sessions_->WhileIdle(session_id, [] { return OkStatus(); });
+  }
+
+  // A turn to its end, with an empty queue behind it.
+  session::TurnRecord RunTurn(const std::string& session_id, const std::string& prompt = "go") {
+    const session::TurnRecord turn = AwaitEnd(session_id, Submit(session_id, prompt));
+    AwaitEmptyQueue(session_id);
+    return turn;
+  }
+
   // A session's events, in order.
   std::vector<event::Event> Events(const std::string& session_id) {
     const std::shared_ptr<event::Journal> journal = *sessions_->JournalOf(session_id);
