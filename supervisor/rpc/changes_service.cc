@@ -36,6 +36,26 @@ std::string Normal(const std::string& path) {
   return out;
 }
 
+// What a review cell takes.
+template <typename Selections>
+Status CheckBounds(const Selections& selections) {
+  const auto most = [](const std::string& what, size_t is, size_t allowed) {
+    if (is <= allowed) return OkStatus();
+    return InvalidArgument(what + ": " + std::to_string(is) + "; at most " +
+                           std::to_string(allowed) + " are allowed");
+  };
+  ODY_RETURN_IF_ERROR(
+      most("selections", static_cast<size_t>(selections.size()), review::kMaxSelections));
+  for (int i = 0; i < selections.size(); ++i) {
+    const std::string field = "selections[" + std::to_string(i) + "]";
+    ODY_RETURN_IF_ERROR(
+        most(field + ".path: bytes", selections[i].path().size(), review::kMaxPath));
+    ODY_RETURN_IF_ERROR(
+        most(field + ".hunks", static_cast<size_t>(selections[i].hunks_size()), review::kMaxHunks));
+  }
+  return OkStatus();
+}
+
 // As the cell or the host knows the path; relative to the workspace, or to the only directory.
 Result<review::Selection> FromProto(const v1::ChangeSelection& selection, size_t index,
                                     const std::vector<ReviewedDirectory>& directories) {
@@ -69,6 +89,7 @@ Result<review::Selection> FromProto(const v1::ChangeSelection& selection, size_t
 template <typename Selections>
 Result<std::vector<review::Selection>> FromProto(
     const Selections& selections, const std::vector<ReviewedDirectory>& directories) {
+  ODY_RETURN_IF_ERROR(CheckBounds(selections));
   std::vector<review::Selection> out;
   for (int i = 0; i < selections.size(); ++i) {
     ODY_ASSIGN_OR_RETURN(out.emplace_back(),
@@ -142,7 +163,8 @@ ReviewCell::Take TakeRefused(const std::vector<ReviewedDirectory>& directories, 
 
 // Paths of the cell, of whose root the list is.
 template <typename Selections>
-std::vector<review::Selection> OfRoot(const Selections& selections) {
+Result<std::vector<review::Selection>> OfRoot(const Selections& selections) {
+  ODY_RETURN_IF_ERROR(CheckBounds(selections));
   std::vector<review::Selection> out;
   for (const v1::ChangeSelection& selection : selections) {
     out.push_back({.path = Normal("/" + selection.path()).substr(1)});
@@ -338,10 +360,10 @@ Status ChangesService::ListRoot(const v1::ListChangesRequest& request,
   const CellKey key = FromProto(request.key());
   const std::vector<ReviewedDirectory> root(1);
   SentList list(root, request.max_changes(), writer);
-  ODY_ASSIGN_OR_RETURN(
-      const review::End end,
-      root_.Ask(key, {.op = review::Op::kList, .selections = OfRoot(request.selections())},
-                [&](const Item& item) { return list.Take(item); }));
+  ODY_ASSIGN_OR_RETURN(const auto selections, OfRoot(request.selections()));
+  ODY_ASSIGN_OR_RETURN(const review::End end,
+                       root_.Ask(key, {.op = review::Op::kList, .selections = selections},
+                                 [&](const Item& item) { return list.Take(item); }));
   list.Finish(end, "", root_.ImageOf(key));
   return OkStatus();
 }
@@ -369,7 +391,7 @@ Result<review::End> ChangesService::Diff(const v1::DiffChangesRequest& request,
     if (request.has_against()) {
       return Refused(Code::kInvalidArgument, "against", "", "not with root");
     }
-    ask.selections = OfRoot(request.selections());
+    ODY_ASSIGN_OR_RETURN(ask.selections, OfRoot(request.selections()));
     return root_.Ask(FromProto(request.key()), ask, take);
   }
   ODY_ASSIGN_OR_RETURN(const Subject subject, Find(request.key()));

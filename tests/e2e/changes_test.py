@@ -439,6 +439,9 @@ class KeptSessionTest(ReviewedTest):
             done = self.world.ctl(verb, session, "../../etc/passwd")
             self.assertEqual(done.code, 1, done)
             self.assertIn("not in a reviewed directory", done.err)
+            done = self.world.ctl(verb, session, "a" * 70000)
+            self.assertEqual(done.code, 1, done)
+            self.assertIn("70000; at most 65536 are allowed", done.err)
         self.assertEqual(self.world.ctl("commit", session, "./a").code, 0)
         self.assertEqual(self.get("a"), "x\n")
 
