@@ -9,11 +9,12 @@
 
 namespace odyssey::ctl {
 
-// NAME, a colon and TAG.
-inline constexpr size_t kMaxImageName = image::kMaxNameBytes + 1 + image::kMaxTagBytes;
+// NAME:TAG@sha256:HEX.
+inline constexpr size_t kMaxImageName =
+    image::kMaxNameBytes + 1 + image::kMaxTagBytes + 1 + image::kDigestBytes;
 
-// INVALID_ARGUMENT: it is longer, as no name or digest in the store is; the message begins with the
-// name's beginning. The caller adds the option. Pure.
+// INVALID_ARGUMENT: it is longer than what says which image the longest may be; the message begins
+// with the name's beginning. The caller adds the option. Pure.
 Status CheckImageName(const std::string& name);
 
 }  // namespace odyssey::ctl

@@ -307,8 +307,7 @@ Result<PullOptions> ReadPullOptions(const ParsedOptions& options) {
   out.owner = getuid();
   for (const auto& [word, name] : {std::pair<const char*, std::string>{"REF", options.Word(0)},
                                    {"--as", options.Text("as")}}) {
-    // A digest comes after a name.
-    const Status status = CheckImageName(name.substr(0, name.find('@')));
+    const Status status = CheckImageName(name);
     if (!status.ok()) return InvalidArgument(std::string(word) + " " + status.message());
   }
   if (options.Has("plain-http")) out.transport = Transport::kPlainHttp;

@@ -522,8 +522,8 @@ TEST_F(ImageBuilderTest, ReportsAllThatIsMissing) {
       "fetches one\", \"Dockerfile:2: FROM none:2: no such image in the store; odyssey-ctl "
       "image pull fetches one\", \"Dockerfile:4: COPY --from=third /x /: no such image in the "
       "store; odyssey-ctl image pull fetches one\" }");
-  EXPECT_THAT(WhyNot("FROM " + std::string(385, 'a') + "\n"),
-              HasSubstr("385 bytes; at most 384 are allowed"));
+  EXPECT_THAT(WhyNot("FROM " + std::string(457, 'a') + "\n"),
+              HasSubstr("457 bytes; at most 456 are allowed"));
   EXPECT_THAT(WhyNot("FROM --platform=linux/none base:1\n"),
               HasSubstr("Dockerfile:1: FROM --platform=linux/none base:1: --platform=linux/none: "
                         "only linux/" +

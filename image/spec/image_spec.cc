@@ -11,7 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kDigestDigits = 64;
 constexpr std::string_view kDigestPrefix = "sha256:";
 constexpr size_t kMaxListed = 4096;  // of an index, of a list in a config
 
@@ -163,11 +162,10 @@ Result<std::optional<IndexEntry>> EntryOf(const Json& item, const std::string& k
 }  // namespace
 
 bool IsDigest(std::string_view text) {
-  if (!text.starts_with(kDigestPrefix)) return false;
+  if (text.size() != kDigestBytes || !text.starts_with(kDigestPrefix)) return false;
   text.remove_prefix(kDigestPrefix.size());
-  return text.size() == kDigestDigits && std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 bool IsIndex(std::string_view text) {

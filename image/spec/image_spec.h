@@ -18,6 +18,7 @@ namespace odyssey::image {
 inline constexpr size_t kMaxManifestBytes = size_t{4} << 20;  // registries take no larger one
 inline constexpr size_t kMaxNameBytes = 255;  // of NAME in NAME:TAG, as of registries
 inline constexpr size_t kMaxTagBytes = 128;
+inline constexpr size_t kDigestBytes = 7 + 64;  // "sha256:" and hex
 inline constexpr size_t kMaxConfigBytes = size_t{8} << 20;
 inline constexpr size_t kMaxLayers = 127;  // overlayfs takes 500; Docker makes no more than 127
 

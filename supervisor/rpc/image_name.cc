@@ -7,9 +7,6 @@
 namespace odyssey::supervisor {
 namespace {
 
-constexpr std::string_view kDigestPrefix = "sha256:";
-constexpr size_t kDigestDigits = 64;
-
 bool IsLower(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 bool IsWord(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z') || c == '_'; }
 
@@ -31,12 +28,6 @@ size_t TagAt(std::string_view name) {
 }
 
 }  // namespace
-
-bool IsImageDigest(std::string_view text) {
-  return text.starts_with(kDigestPrefix) && text.size() == kDigestPrefix.size() + kDigestDigits &&
-         std::all_of(text.begin() + kDigestPrefix.size(), text.end(),
-                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-}
 
 std::string_view RepositoryOf(std::string_view name) { return name.substr(0, TagAt(name)); }
 
@@ -61,6 +52,17 @@ Result<std::string> NormalImageName(std::string_view text) {
   return InvalidArgument(
       "give NAME or NAME:TAG, NAME of a-z 0-9 . _ - and /, at most 255 bytes, TAG of letters, "
       "digits and . _ -, at most 128");
+}
+
+Result<ImageReference> ParseImageReference(std::string_view text) {
+  if (image::IsDigest(text)) return ImageReference{.digest = std::string(text)};
+  const size_t at = text.find('@');
+  ImageReference out;
+  ODY_ASSIGN_OR_RETURN(out.name, NormalImageName(text.substr(0, at)));
+  if (at == std::string_view::npos) return out;
+  out.digest = text.substr(at + 1);
+  if (image::IsDigest(out.digest)) return out;
+  return InvalidArgument("after @ give sha256: and 64 lower-case hex digits");
 }
 
 }  // namespace odyssey::supervisor

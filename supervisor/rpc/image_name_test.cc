@@ -26,10 +26,24 @@ TEST(ImageNameTest, RefusesWhatIsNone) {
   EXPECT_EQ(Normal("a:" + std::string(129, 'a')), "refused");
 }
 
-TEST(ImageNameTest, ADigestIsNoName) {
-  EXPECT_TRUE(IsImageDigest("sha256:" + std::string(64, 'a')));
-  EXPECT_FALSE(IsImageDigest("sha256:" + std::string(63, 'a')));
-  EXPECT_FALSE(IsImageDigest("sha256:" + std::string(64, 'A')));
+TEST(ImageReferenceTest, IsANameADigestOrBoth) {
+  const std::string digest = "sha256:" + std::string(64, 'a');
+  const auto parse = [](const std::string& text) {
+    const auto reference = ParseImageReference(text);
+    return reference.ok() ? reference->name + " " + reference->digest : "refused";
+  };
+  EXPECT_EQ(parse("debian"), "debian:latest ");
+  EXPECT_EQ(parse(digest), " " + digest);
+  EXPECT_EQ(parse("debian:12@" + digest), "debian:12 " + digest);
+  EXPECT_EQ(parse("registry.test:5000/a@" + digest), "registry.test:5000/a:latest " + digest);
+  for (const std::string& text :
+       {std::string(), "@" + digest, std::string("debian@"), std::string("debian@sha256:0"),
+        digest + "@" + digest, "debian@" + digest + "@" + digest}) {
+    EXPECT_EQ(parse(text), "refused") << text;
+  }
+}
+
+TEST(ImageNameTest, ARepositoryIsTheNameWithoutItsTag) {
   EXPECT_EQ(RepositoryOf("registry.test:5000/app:1"), "registry.test:5000/app");
   EXPECT_EQ(RepositoryOf("registry.test:5000/app"), "registry.test:5000/app");
 }

@@ -150,19 +150,19 @@ std::vector<std::string> ImageStore::NamesOf(const StoredImage& image) const {
 
 Result<const StoredImage*> ImageStore::Resolve(uint32_t owner_uid, const std::string& field,
                                                const std::string& reference) const {
-  std::string name;
-  if (!IsImageDigest(reference)) {
-    ODY_ASSIGN_OR_RETURN(name, NameIn(field, reference));
-    if (name.empty()) {
-      return Refused(Code::kInvalidArgument, field, "", "give an image's name or digest");
-    }
+  if (reference.empty()) {
+    return Refused(Code::kInvalidArgument, field, "", "give an image's name or digest");
+  }
+  const Result<ImageReference> asked = ParseImageReference(reference);
+  if (!asked.ok()) {
+    return Refused(Code::kInvalidArgument, field, reference, asked.status().message());
   }
   for (const uint32_t uid : {owner_uid, kRoot}) {
-    std::string digest = reference;
-    if (!name.empty()) {
+    std::string digest = asked->digest;
+    if (digest.empty()) {
       const auto own = names_.find(uid);
       if (own == names_.end()) continue;
-      const auto known = own->second.find(name);
+      const auto known = own->second.find(asked->name);
       if (known == own->second.end()) continue;
       digest = known->second;
     }
@@ -551,6 +551,8 @@ Result<compile::FoundImage> ImageStore::Admit(const policy::ImageRoot& root, uin
                        Resolve(owner_uid, "image.reference", root.reference));
   // What the operator wants holds also for what came into the store before.
   std::vector<std::string> names = NamesOf(*image);
+  const ImageReference asked = *ParseImageReference(root.reference);
+  if (!asked.name.empty()) names.push_back(asked.name);
   if (names.empty()) names.push_back("");
   std::string signed_by;
   for (const std::string& name : names) {
@@ -624,6 +626,11 @@ Result<v1::RemoveImageResponse> ImageStore::Remove(uint32_t owner_uid,
   const std::lock_guard lock(mutex_);
   ODY_ASSIGN_OR_RETURN(const StoredImage* const found, Resolve(owner_uid, "reference", reference));
   const StoredImage image = *found;
+  const ImageReference asked = *ParseImageReference(reference);
+  if (!asked.name.empty() && !asked.digest.empty()) {
+    return Refused(Code::kInvalidArgument, "reference", reference,
+                   "give the name, or the digest, which forgets all names of the image");
+  }
   if (image.owner_uid != owner_uid) {
     return Refused(Code::kPermissionDenied, "reference", reference,
                    "it is an image of " + UserText(image.owner_uid) + ", which alone removes it");
@@ -631,7 +638,7 @@ Result<v1::RemoveImageResponse> ImageStore::Remove(uint32_t owner_uid,
   ImageNames left = names_[owner_uid];
   v1::RemoveImageResponse response;
   for (const std::string& name : NamesOf(image)) {
-    if (!IsImageDigest(reference) && name != *NormalImageName(reference)) continue;
+    if (!asked.name.empty() && name != asked.name) continue;
     left.erase(name);
     response.add_removed_names(name);
   }

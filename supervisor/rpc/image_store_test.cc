@@ -409,6 +409,10 @@ TEST_F(ImageStoreTest, AUserSeesItsOwnImagesAndRoots) {
   EXPECT_TRUE(Find(kBob, "base").ok());
   const std::string digest = store_->Inspect(kAda, "app")->image().digest();
   EXPECT_EQ(Find(kBob, digest).status().code(), Code::kNotFound);
+  EXPECT_EQ(Find(kAda, "other:1@" + digest)->layers[0], DigestOf("ada").substr(7));
+  EXPECT_EQ(Find(kBob, "app@" + digest).status().code(), Code::kNotFound);
+  EXPECT_THAT(Find(kAda, "app@sha256:0").status().message(),
+              HasSubstr("after @ give sha256: and 64 lower-case hex digits"));
   EXPECT_EQ(store_->Remove(kBob, "base").status().code(), Code::kPermissionDenied);
   // Its own name comes first.
   ASSERT_TRUE(Import(kBob, "base", {"bob"}).ok());
@@ -502,6 +506,8 @@ TEST_F(ImageStoreTest, TheLastNameIsTheImages) {
 TEST_F(ImageStoreTest, ByItsDigestAnImageGoesWithAllItsNames) {
   ASSERT_TRUE(Import(kAda, "app:1", {"base"}).ok());
   const auto image = Import(kAda, "app:2", {"base"});
+  EXPECT_EQ(store_->Remove(kAda, "app:1@" + image->digest()).status().code(),
+            Code::kInvalidArgument);
   EXPECT_THAT(store_->Remove(kAda, image->digest())->removed_names(),
               ElementsAre("app:1", "app:2"));
 }
@@ -644,6 +650,14 @@ TEST_F(ImageStoreTest, ARuleHoldsForWhatWasThereBefore) {
   ASSERT_EQ(Why(kAda, "registry.test/app", {"base"}), "imported");
   rules_.require = {{"registry.test/app", "/no/such/key.pem", {"ceiling.yaml", 4}}};
   EXPECT_THAT(Find(kAda, "registry.test/app").status().message(),
+              HasSubstr("image.reference: registry.test/app:latest: ceiling.yaml:4 wants"));
+}
+
+TEST_F(ImageStoreTest, ARuleHoldsForTheNameThatIsGivenWithADigest) {
+  const std::string digest = Import(kAda, "other", {"base"})->digest();
+  rules_.require = {{"registry.test/app", "/no/such/key.pem", {"ceiling.yaml", 4}}};
+  EXPECT_TRUE(Find(kAda, "other@" + digest).ok());
+  EXPECT_THAT(Find(kAda, "registry.test/app@" + digest).status().message(),
               HasSubstr("image.reference: registry.test/app:latest: ceiling.yaml:4 wants"));
 }
 

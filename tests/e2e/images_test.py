@@ -207,7 +207,8 @@ class MissingTest(RegistryTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.registry.serve(PUBLIC, 5445, tls=True)
-        for name in ("run", "kept", "agent", "from", "copied", "project", "session", "named", "owned", "other"):
+        for name in ("run", "kept", "agent", "from", "copied", "project", "session", "named", "owned", "other",
+                     "pinned"):
             cls.registry.push(cls.layout, "base", name + ":1")
 
     def argv_in(self, directory, *arguments, approve=False):
@@ -243,6 +244,17 @@ class MissingTest(RegistryTest):
         before = self.requests()
         self.assertEqual(self.exec("--image", name, "--", "cat", "/greeting").out, "hello\n")
         self.assertEqual(self.requests(), before)
+
+    def test_of_a_name_with_a_digest_the_digest_counts(self):
+        name = f"{self.HOST}/pinned@{self.digest}"
+        self.assertEqual(self.exec("--image", name, "--", "cat", "/greeting").out, "hello\n")
+        self.assertNotIn(self.HOST + "/pinned:latest", self.images(), "a digest moves no tag")
+        self.assertEqual(self.exec("--image", "any:1@" + self.digest, "--", "cat", "/greeting").out, "hello\n")
+        other = "sha256:" + "0" * 64
+        done = self.exec("--image", f"{self.HOST}/pinned@{other}", "--", "true", code=125)
+        self.assertIn(f"exec --image {self.HOST}/pinned@{other}: pull: ", done.err)
+        done = self.exec("--image", "base@sha256:12", "--", "true", code=125)
+        self.assertIn("after @ give sha256: and 64 lower-case hex digits", done.err)
 
     def test_a_name_that_the_store_has_is_never_refreshed(self):
         name = self.HOST + "/kept:1"
@@ -549,7 +561,7 @@ class StoreTest(ImageTest):
         for command in (("image", "inspect", name), ("image", "rm", name), ("exec", "--image", name, "--", "true"),
                         ("image", "build", "-t", name, self.layout.directory, "-f", "/dev/stdin")):
             done = self.world.ctl(*command, input="FROM none\n")
-            self.assertIn("100000 bytes; at most 384 are allowed", done.err)
+            self.assertIn("100000 bytes; at most 456 are allowed", done.err)
             self.assertLess(len(done.err), 300)
 
     def test_an_image_is_refused_by_its_option(self):
