@@ -46,6 +46,16 @@ void UseImage(std::string digest, policy::SandboxRequest* sandbox) {
   if (std::exchange(sandbox->user, 0) != 0) sandbox->image.user = user + ":" + user;
 }
 
+// A policy in odek's format that has no image, and no Dockerfile beside it.
+Status UseDefault(const PolicyAsker& asker, ExecOptions* options) {
+  const bool odek = options->policy && options->policy->dialect == dialect::Dialect::kOdek;
+  if (!odek || !options->sandbox.image.reference.empty()) return OkStatus();
+  AnsweredBy by;
+  ODY_ASSIGN_OR_RETURN(const answer::CeilingText ceiling, asker.AskCeiling(&by));
+  if (!ceiling.odek_default.empty()) UseImage(ceiling.odek_default, &options->sandbox);
+  return OkStatus();
+}
+
 int PullNamed(const Console& console, const Locations& locations, const ExecOptions& options) {
   const std::string& name = options.sandbox.image.reference;
   const Result<Client> client = Client::Connect(Daemon::kSupervisor, locations);
@@ -81,7 +91,8 @@ int BuildProject(const Console& console, const Locations& locations, ProjectImag
 
 }  // namespace
 
-int PrepareImage(const Console& console, const Locations& locations, ExecOptions* options) {
+int PrepareImage(const Console& console, const PolicyAsker& asker, ExecOptions* options) {
+  const Locations& locations = asker.locations();
   std::optional<ProjectImage> image;
   ProjectAnswer answer = ProjectAnswer::kOnce;
   if (options->policy) {
@@ -102,17 +113,25 @@ int PrepareImage(const Console& console, const Locations& locations, ExecOptions
     answer = *approved;
   }
   if (image) return BuildProject(console, locations, &*image, answer, options);
+  if (const Status status = UseDefault(asker, options); !status.ok()) {
+    return CannotExec(console, {PolicyOf(*options), status.message(), ""});
+  }
   if (options->sandbox.image.reference.empty()) return kExitOk;
   return PullNamed(console, locations, *options);
 }
 
-void UseImageIfBuilt(const Console& console, const Locations& locations, ExecOptions* options) {
+void UseImageIfBuilt(const Console& console, const PolicyAsker& asker, ExecOptions* options) {
   if (!options->policy) return;
+  std::string what = "Dockerfile.odek";
   const auto built = [&]() -> Result<bool> {
     ODY_ASSIGN_OR_RETURN(std::optional<ProjectImage> image,
                          ProjectImage::Find(console, *options->policy, options->sandbox,
-                                            OwnerOf(*options), options->pull, locations));
-    if (!image) return true;
+                                            OwnerOf(*options), options->pull, asker.locations()));
+    if (!image) {
+      what = "the operator's default image";
+      ODY_RETURN_IF_ERROR(UseDefault(asker, options));
+      return true;
+    }
     ODY_ASSIGN_OR_RETURN(std::optional<std::string> digest, image->FindBuilt());
     if (digest) UseImage(*std::move(digest), &options->sandbox);
     return digest.has_value();
@@ -121,7 +140,7 @@ void UseImageIfBuilt(const Console& console, const Locations& locations, ExecOpt
   if (is_built.ok() && *is_built) return;
   options->sandbox.image.user.clear();
   const std::string why = is_built.ok() ? "is not built yet" : is_built.status().message();
-  console.Warn("odyssey-ctl: Dockerfile.odek: " + Sanitize(why, Lines::kOne) +
+  console.Warn("odyssey-ctl: " + what + ": " + Sanitize(why, Lines::kOne) +
                "; this is the plan without an image");
 }
 

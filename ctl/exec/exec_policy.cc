@@ -49,10 +49,10 @@ int ReadOwnPolicy(const Console& console, const ParsedOptions& options, const Ex
   if (!read.ok()) return CannotExec(console, {kVerb, read.status().message(), ""});
   read->verb = kVerb;
   PrintWarnings(console, read->policy->warnings);
-  if (const int refused = PrepareImage(console, locations, &*read); refused != kExitOk) {
+  const PolicyAsker asker(dialect::OwnerOf(getuid()), locations);
+  if (const int refused = PrepareImage(console, asker, &*read); refused != kExitOk) {
     return refused;
   }
-  const PolicyAsker asker(dialect::OwnerOf(getuid()), locations);
   if (const Status status = AskAboutPolicy(asker, inputs.places.get(), &*read); !status.ok()) {
     return CannotExec(console, {kVerb, status.message(), ""});
   }

@@ -190,7 +190,7 @@ int RunExec(const Console& console, const PolicyAsker& asker, ExecOptions option
   const dialect::Policy* const policy = options.policy ? &*options.policy : nullptr;
   if (policy != nullptr) PrintWarnings(console, policy->warnings);
   if (options.explain) {
-    UseImageIfBuilt(console, asker.locations(), &options);
+    UseImageIfBuilt(console, asker, &options);
     if (const Status status = CheckImageUser(options); !status.ok()) {
       return CannotExec(console, {options.verb, status.message(), Usage(options)});
     }
@@ -209,7 +209,7 @@ int RunExec(const Console& console, const PolicyAsker& asker, ExecOptions option
     return CannotExec(console, {options.verb, "CMD is missing",
                                 "usage: odyssey-ctl exec [options] -- CMD ARG..."});
   }
-  const int refused = PrepareImage(console, asker.locations(), &options);
+  const int refused = PrepareImage(console, asker, &options);
   if (refused != kExitOk) return refused;
   if (const Status status = CheckImageUser(options); !status.ok()) {
     return CannotExec(console, {options.verb, status.message(), Usage(options)});

@@ -133,7 +133,7 @@ void Refuse(const char* rule, const Status& refusal, Answer* out) {
 
 CeilingText DescribeCeiling(const std::string& directory, const ceiling::Ceiling& ceiling) {
   return {directory, ceiling == ceiling::BuiltIn(), ceiling::Digest(ceiling),
-          ceiling::Describe(ceiling)};
+          ceiling::Describe(ceiling), ceiling.images.odek_default.text};
 }
 
 Result<compile::FoundExecutables> FindFor(const policy::SandboxRequest& request,

@@ -72,6 +72,7 @@ struct CeilingText {
   bool built_in = false;  // there is no such directory
   std::string digest;
   std::vector<std::string> rules;
+  std::string odek_default;  // ceiling::Images::odek_default
   friend bool operator==(const CeilingText&, const CeilingText&) = default;
 };
 

@@ -119,6 +119,7 @@ pb::CheckPolicyResponse ToProto(const Answer& answer) {
   ceiling->set_built_in(answer.ceiling.built_in);
   ceiling->set_digest(answer.ceiling.digest);
   for (const std::string& rule : answer.ceiling.rules) ceiling->add_rules(SanitizeUtf8(rule));
+  ceiling->set_default_image(answer.ceiling.odek_default);
   return out;
 }
 
@@ -143,7 +144,8 @@ Answer FromProto(const pb::CheckPolicyResponse& response) {
   out.ceiling = {ceiling.directory(),
                  ceiling.built_in(),
                  ceiling.digest(),
-                 {ceiling.rules().begin(), ceiling.rules().end()}};
+                 {ceiling.rules().begin(), ceiling.rules().end()},
+                 ceiling.default_image()};
   return out;
 }
 

@@ -54,7 +54,8 @@ TEST(AnswerProtoTest, AnswerSurvives) {
   answer.digest = "abc";
   answer.plan = {"one", "two"};
   answer.granted = {{"network", "full", "10.yaml:3"}};
-  answer.ceiling = {"/etc/odyssey/policy.d", true, "def", {"users *: network full"}};
+  answer.ceiling = {
+      "/etc/odyssey/policy.d", true, "def", {"users *: network full"}, "debian@sha256:0"};
   const Answer back = FromProto(ToProto(answer));
   EXPECT_EQ(back.verdict, answer.verdict);
   EXPECT_EQ(back.rule, answer.rule);

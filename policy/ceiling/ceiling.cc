@@ -90,6 +90,10 @@ void DescribeImages(const Images& images, std::vector<std::string>* lines) {
   for (const SignedImages& rule : images.require) {
     lines->push_back("images: " + rule.name + " signed by " + rule.key + At(rule.origin));
   }
+  if (!images.odek_default.text.empty()) {
+    lines->push_back("images: odek default " + images.odek_default.text +
+                     At(images.odek_default.origin));
+  }
 }
 
 bool IsNumber(const std::string& text) {
@@ -184,6 +188,7 @@ void Merge(const Ceiling& next, Ceiling* into) {
   if (quota.value != 0 && (lowest.value == 0 || quota.value < lowest.value)) lowest = quota;
   into->images.require.insert(into->images.require.end(), next.images.require.begin(),
                               next.images.require.end());
+  if (!next.images.odek_default.text.empty()) into->images.odek_default = next.images.odek_default;
 }
 
 uint64_t ImageQuotaOf(const Images& images) {

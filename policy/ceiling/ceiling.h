@@ -110,6 +110,9 @@ struct SignedImages {
 struct Images {
   Bound quota;  // bytes, of each user
   std::vector<SignedImages> require;
+  // Of a policy in odek's format that names none and has no Dockerfile.odek: "NAME@sha256:HEX", or
+  // the digest alone. "": none.
+  Entry odek_default;
   friend bool operator==(const Images&, const Images&) = default;
 };
 inline constexpr uint64_t kDefaultImageQuota = uint64_t{20} << 30;
@@ -131,7 +134,8 @@ struct Ceiling {
 // none`; no bound of limits.
 const Ceiling& BuiltIn();
 
-// Two files of one operator: grants and forbidden places add up, of two limits the smaller holds.
+// Two files of one operator: grants and forbidden places add up, of two limits the smaller holds,
+// of two default images the latter.
 void Merge(const Ceiling& next, Ceiling* into);
 
 // What bounds the user, each by the rule that names it most closely: by name or uid before a group

@@ -62,14 +62,16 @@ TEST(MergeTest, GrantsAndForbiddenPlacesAddUp) {
   EXPECT_EQ(first.forbidden[1].origin, (Origin{"2", 3}));
 }
 
-TEST(MergeTest, OfImagesTheSmallerQuotaHoldsAndAllKeysAreWanted) {
+TEST(MergeTest, OfImagesTheSmallerQuotaAndTheLaterDefaultHoldAndAllKeysAreWanted) {
   Ceiling merged, second;
   EXPECT_EQ(ImageQuotaOf(merged.images), kDefaultImageQuota);
-  merged.images = {{80, {"1", 1}}, {{"registry.test/*", "/a.pem", {"1", 2}}}};
-  second.images = {{60, {"2", 1}}, {{"registry.test/app:1", "/b.pem", {"2", 2}}}};
+  merged.images = {{80, {"1", 1}}, {{"registry.test/*", "/a.pem", {"1", 2}}}, {"first", {"1", 4}}};
+  second.images = {
+      {60, {"2", 1}}, {{"registry.test/app:1", "/b.pem", {"2", 2}}}, {"second", {"2", 4}}};
   Merge(second, &merged);
   Merge({}, &merged);
   EXPECT_EQ(ImageQuotaOf(merged.images), 60u);
+  EXPECT_EQ(merged.images.odek_default.text, "second");
   const auto keys = [&](const std::string& name, const std::string& repository) {
     std::string out;
     for (const SignedImages& rule : SignaturesOf(merged.images, name, repository)) out += rule.key;

@@ -20,6 +20,8 @@ using ceiling::Origin;
 
 constexpr char kVersion[] = "odyssey.ceiling/v1";
 constexpr size_t kMaxGrants = 256;
+constexpr std::string_view kDigestPrefix = "sha256:";
+constexpr size_t kDigestDigits = 64;
 constexpr uint64_t kMaxImageQuotaMb = uint64_t{1} << 30;  // a PiB
 
 // A key of a grant that lists values of a request's field. Those without a choice need no grant,
@@ -170,6 +172,23 @@ Status CheckImagePattern(const std::string& text) {
               : InvalidArgument("must be an image's name, in which `*` stands for any characters");
 }
 
+// One image whatever becomes of its name.
+Status CheckPinnedImage(const std::string& text) {
+  const size_t at = text.find('@');
+  const std::string name = text.substr(0, at == std::string::npos ? 0 : at);
+  std::string_view digest = text;
+  if (at != std::string::npos) digest.remove_prefix(at + 1);
+  const bool named = at == std::string::npos ||
+                     (CheckImagePattern(name).ok() && name.find('*') == std::string::npos);
+  const bool pinned =
+      digest.starts_with(kDigestPrefix) && digest.size() == kDigestPrefix.size() + kDigestDigits &&
+      digest.find_first_not_of("0123456789abcdef", kDigestPrefix.size()) == std::string_view::npos;
+  return named && pinned ? OkStatus()
+                         : InvalidArgument(
+                               "must be NAME@sha256:HEX, HEX of 64 lower-case hex digits, or the "
+                               "digest alone");
+}
+
 Status CheckKeyFile(const std::string& text) {
   const bool plain = text.starts_with('/') && text.find('*') == std::string::npos;
   return plain && ceiling::CheckPathPattern(text).ok()
@@ -202,6 +221,12 @@ ceiling::Images ReadImages(MapReader map) {
   }
   for (const MapReader& rule : map.Maps("require", kMaxGrants)) {
     images.require.push_back(ReadSignedImages(rule));
+  }
+  if (const std::optional<Text> image = map.String("odek_default")) {
+    images.odek_default = {image->value, {map.source().file, image->line}};
+    if (const Status status = CheckPinnedImage(image->value); !status.ok()) {
+      map.source().Invalid(image->line, image->key, "`" + image->value + "` " + status.message());
+    }
   }
   map.Finish();
   return images;

@@ -141,6 +141,25 @@ TEST(ReadCeilingTest, ImagesHaveAQuotaAndKeys) {
             file + ":2: images.quota_mb: must be a whole number from 1 to 1073741824, not 0");
 }
 
+TEST(ReadCeilingTest, TheDefaultImageOfOdeksPoliciesIsPinned) {
+  const std::string file = kFile, digest = "sha256:" + std::string(64, 'a');
+  const auto given = [](const std::string& image) {
+    return Versioned("images: {odek_default: \"" + image + "\"}");
+  };
+  for (const std::string& image : {digest, "registry.test:5000/debian:12@" + digest}) {
+    EXPECT_EQ(Good(given(image)).images.odek_default, (ceiling::Entry{image, {kFile, 2}}));
+  }
+  for (const std::string& image :
+       {std::string("debian:12"), "debian@sha256:" + std::string(63, 'a'), "@" + digest,
+        "debian*@" + digest, "debian@" + digest + "a", "debian@sha256:" + std::string(64, 'A')}) {
+    EXPECT_EQ(Bad(given(image)).front(),
+              file + ":2: images.odek_default: `" + image +
+                  "` must be NAME@sha256:HEX, HEX of 64 lower-case hex digits, or the digest "
+                  "alone")
+        << image;
+  }
+}
+
 TEST(ReadCeilingTest, ChoicesThatNeedNoGrantGrantNothing) {
   const ceiling::Ceiling out = Good(Versioned(
       "grants: [{users: [a], network: [none], executables: [explicit, standard], "

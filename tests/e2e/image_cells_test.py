@@ -307,6 +307,22 @@ class ImageCellTest(world.WorldTest):
         self.assertEqual(done.code, 125 if done.code == 125 else 2, done)
         self.assertIn("--sandbox-image", done.err)
 
+    def test_the_operators_default_is_of_odeks_policies_that_have_no_image(self):
+        digest = self.world.json("image", "inspect", "base:1")["image"]["digest"]
+        ceiling = self.world.make("state/policy.d/30.yaml",
+                                  f"version: odyssey.ceiling/v1\nimages: {{odek_default: any@{digest}}}\n")
+        self.addCleanup(os.remove, ceiling)
+        text = "id -u; ls -d /etc/of-root"
+        self.assertEqual(self.in_project({"sandbox": True}, text).out, "0\n/etc/of-root\n")
+        self.assertEqual(self.in_project({"sandbox_user": "1000"}, "id -u").out, "1000\n")
+        self.assertEqual(self.in_project({"sandbox_image": "user:1"}, "id -u").out, "1000\n")
+        plan = self.in_project({"sandbox": True}, text, "--explain").out
+        self.assertIn(f"image any@{digest}, {digest}", plan)
+        policy = self.world.make("plain.yaml", "policy_version: odyssey.policy/v1\nsandbox: {}\n")
+        done = self.world.ctl("exec", "--policy", policy, "--tools", "standard", "--", "ls", "/etc/of-root")
+        self.assertEqual(done.code, 2, done)
+        self.assertIn(f"images: odek default any@{digest}", self.world.ctl("policy", "explain").out)
+
     def test_of_two_images_the_projects_is_asked_about(self):
         directory, path = self.odek({"sandbox_image": "base:1"})
         done = self.world.ctl("exec", "--policy", path, "--", "true", cwd=directory)
