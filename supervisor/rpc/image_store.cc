@@ -551,16 +551,24 @@ Result<compile::FoundImage> ImageStore::Admit(const policy::ImageRoot& root, uin
                        Resolve(owner_uid, "image.reference", root.reference));
   // What the operator wants holds also for what came into the store before.
   std::vector<std::string> names = NamesOf(*image);
-  const ImageReference asked = *ParseImageReference(root.reference);
-  if (!asked.name.empty()) names.push_back(asked.name);
   if (names.empty()) names.push_back("");
   std::string signed_by;
   for (const std::string& name : names) {
     const Status status = CheckSignatures(name, image->digest, image->signatures, &signed_by);
     if (!status.ok()) return OfField("image.reference", status);
   }
+  ODY_RETURN_IF_ERROR(CheckGivenName(root.reference, *image));
   *hold = HoldOf(image->layers);
   return FoundOf(*image, root.user);
+}
+
+// Of NAME@sha256:HEX, whose NAME need not be one of the image's.
+Status ImageStore::CheckGivenName(const std::string& reference, const StoredImage& image) {
+  ODY_ASSIGN_OR_RETURN(const ImageReference given, ParseImageReference(reference));
+  if (given.name.empty() || given.digest.empty()) return OkStatus();
+  std::string signed_by;
+  const Status status = CheckSignatures(given.name, image.digest, image.signatures, &signed_by);
+  return status.ok() ? OkStatus() : OfField("image.reference", status);
 }
 
 Result<LayerHold> ImageStore::Use(const CellKey& key, uint32_t owner_uid, bool lasts,
@@ -576,6 +584,7 @@ Result<LayerHold> ImageStore::Use(const CellKey& key, uint32_t owner_uid, bool l
   if (image == nullptr) {
     ODY_ASSIGN_OR_RETURN(image, Resolve(owner_uid, "image.reference", root->reference));
   }
+  ODY_RETURN_IF_ERROR(CheckGivenName(root->reference, *image));
   if (lasts && known != uses_.end() && known->second.digest != image->digest) {
     return Refused(Code::kFailedPrecondition, "image.reference", root->reference,
                    "it is " + image->digest + ", and the cell's directories are of the image " +

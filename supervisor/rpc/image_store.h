@@ -153,6 +153,7 @@ class ImageStore final {
   // With mutex_ locked.
   Result<const StoredImage*> Resolve(uint32_t owner_uid, const std::string& field,
                                      const std::string& reference) const;
+  Status CheckGivenName(const std::string& reference, const StoredImage& image);
   Result<const StoredImage*> ImageOf(const ImageUse& use) const;
   Result<compile::FoundImage> Admit(const policy::ImageRoot& image, uint32_t owner_uid,
                                     LayerHold* hold);

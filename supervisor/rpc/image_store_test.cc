@@ -657,8 +657,14 @@ TEST_F(ImageStoreTest, ARuleHoldsForTheNameThatIsGivenWithADigest) {
   const std::string digest = Import(kAda, "other", {"base"})->digest();
   rules_.require = {{"registry.test/app", "/no/such/key.pem", {"ceiling.yaml", 4}}};
   EXPECT_TRUE(Find(kAda, "other@" + digest).ok());
-  EXPECT_THAT(Find(kAda, "registry.test/app@" + digest).status().message(),
-              HasSubstr("image.reference: registry.test/app:latest: ceiling.yaml:4 wants"));
+  const std::string given = "registry.test/app@" + digest;
+  const char* const why = "image.reference: registry.test/app:latest: ceiling.yaml:4 wants";
+  EXPECT_THAT(Find(kAda, given).status().message(), HasSubstr(why));
+  // A cell is made of the digest alone, once its image is in use.
+  policy::ImageRoot root = {.reference = given};
+  const CellKey key{"", "", "", "cell"};
+  EXPECT_THAT(store_->Use(key, kAda, true, &root).status().message(), HasSubstr(why));
+  EXPECT_FALSE(store_->UseOf(key).ok());
 }
 
 }  // namespace

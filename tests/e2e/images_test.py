@@ -168,6 +168,13 @@ images:
         done = self.pull("--plain-http", reference)
         self.assertEqual(done.out, f"{reference}@{image['digest']}\n")
         self.assertIn("signed by", self.image("inspect", reference).out)
+        # The rule holds for the name that is given with the digest of another image.
+        self.image("load", self.layout.directory, "--name", "base", "--as", "unsigned:1")
+        given = f"{PLAIN}/signed@{self.digest}"
+        done = self.world.ctl("exec", "--image", given, "--", "true")
+        self.assertEqual(done.code, 125, done)
+        self.assertIn("wants a signature", done.err)
+        self.assertEqual(self.world.ctl("exec", "--image", "unsigned@" + self.digest, "--", "true").code, 0)
 
     def test_what_is_no_registry(self):
         self.network.serve(PUBLIC, 7000, "http")
