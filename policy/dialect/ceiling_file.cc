@@ -9,6 +9,7 @@
 #include "policy/ceiling/path_pattern.h"
 #include "policy/dialect/node.h"
 #include "policy/dialect/schema.h"
+#include "policy/dialect/sha256_digest.h"
 #include "policy/model/policy_keys.h"
 
 namespace odyssey::dialect {
@@ -20,8 +21,6 @@ using ceiling::Origin;
 
 constexpr char kVersion[] = "odyssey.ceiling/v1";
 constexpr size_t kMaxGrants = 256;
-constexpr std::string_view kDigestPrefix = "sha256:";
-constexpr size_t kDigestDigits = 64;
 constexpr uint64_t kMaxImageQuotaMb = uint64_t{1} << 30;  // a PiB
 
 // A key of a grant that lists values of a request's field. Those without a choice need no grant,
@@ -175,18 +174,14 @@ Status CheckImagePattern(const std::string& text) {
 // One image whatever becomes of its name.
 Status CheckPinnedImage(const std::string& text) {
   const size_t at = text.find('@');
-  const std::string name = text.substr(0, at == std::string::npos ? 0 : at);
-  std::string_view digest = text;
-  if (at != std::string::npos) digest.remove_prefix(at + 1);
-  const bool named = at == std::string::npos ||
-                     (CheckImagePattern(name).ok() && name.find('*') == std::string::npos);
-  const bool pinned =
-      digest.starts_with(kDigestPrefix) && digest.size() == kDigestPrefix.size() + kDigestDigits &&
-      digest.find_first_not_of("0123456789abcdef", kDigestPrefix.size()) == std::string_view::npos;
-  return named && pinned ? OkStatus()
-                         : InvalidArgument(
-                               "must be NAME@sha256:HEX, HEX of 64 lower-case hex digits, or the "
-                               "digest alone");
+  const std::string name = text.substr(0, at);
+  const bool has_name = at != std::string::npos;
+  const bool named = CheckImagePattern(name).ok() && name.find('*') == std::string::npos;
+  if (IsSha256Digest(has_name ? text.substr(at + 1) : text) && (named || !has_name)) {
+    return OkStatus();
+  }
+  return InvalidArgument(
+      "must be NAME@sha256:HEX, HEX of 64 lower-case hex digits, or the digest alone");
 }
 
 Status CheckKeyFile(const std::string& text) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/control.h"
+#include "policy/dialect/sha256_digest.h"
 #include "policy/model/own_variables.h"
 
 namespace odyssey::dialect {
@@ -10,9 +11,6 @@ namespace {
 
 constexpr uint64_t kMaxTimeoutSeconds = 3600;
 constexpr size_t kMaxUrl = 2048;
-constexpr std::string_view kDigits = "0123456789abcdef";
-constexpr std::string_view kDigestPrefix = "sha256:";
-constexpr size_t kDigestDigits = 64;
 
 bool IsLowerOrDigit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -105,10 +103,7 @@ void ReadHeaders(MapReader* map, McpServerSpec* server) {
 
 void ReadPins(MapReader* map, McpServerSpec* server) {
   for (const auto& [key, text] : map->StringMap("pins")) {
-    const std::string_view digits =
-        std::string_view(text.value).substr(std::min(kDigestPrefix.size(), text.value.size()));
-    if (text.value.rfind(kDigestPrefix, 0) != 0 || digits.size() != kDigestDigits ||
-        digits.find_first_not_of(kDigits) != std::string_view::npos) {
+    if (!IsSha256Digest(text.value)) {
       map->source().Invalid(text.line, text.key,
                             "must be sha256: and 64 hex digits, as `odyssey-ctl tool list SESSION` "
                             "prints them");

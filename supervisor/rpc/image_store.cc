@@ -552,11 +552,7 @@ Result<compile::FoundImage> ImageStore::Admit(const policy::ImageRoot& root, uin
   // What the operator wants holds also for what came into the store before.
   std::vector<std::string> names = NamesOf(*image);
   if (names.empty()) names.push_back("");
-  std::string signed_by;
-  for (const std::string& name : names) {
-    const Status status = CheckSignatures(name, image->digest, image->signatures, &signed_by);
-    if (!status.ok()) return OfField("image.reference", status);
-  }
+  for (const std::string& name : names) ODY_RETURN_IF_ERROR(CheckName(name, *image));
   ODY_RETURN_IF_ERROR(CheckGivenName(root.reference, *image));
   *hold = HoldOf(image->layers);
   return FoundOf(*image, root.user);
@@ -566,8 +562,12 @@ Result<compile::FoundImage> ImageStore::Admit(const policy::ImageRoot& root, uin
 Status ImageStore::CheckGivenName(const std::string& reference, const StoredImage& image) {
   ODY_ASSIGN_OR_RETURN(const ImageReference given, ParseImageReference(reference));
   if (given.name.empty() || given.digest.empty()) return OkStatus();
+  return CheckName(given.name, image);
+}
+
+Status ImageStore::CheckName(const std::string& name, const StoredImage& image) {
   std::string signed_by;
-  const Status status = CheckSignatures(given.name, image.digest, image.signatures, &signed_by);
+  const Status status = CheckSignatures(name, image.digest, image.signatures, &signed_by);
   return status.ok() ? OkStatus() : OfField("image.reference", status);
 }
 

@@ -154,6 +154,7 @@ class ImageStore final {
   Result<const StoredImage*> Resolve(uint32_t owner_uid, const std::string& field,
                                      const std::string& reference) const;
   Status CheckGivenName(const std::string& reference, const StoredImage& image);
+  Status CheckName(const std::string& name, const StoredImage& image);
   Result<const StoredImage*> ImageOf(const ImageUse& use) const;
   Result<compile::FoundImage> Admit(const policy::ImageRoot& image, uint32_t owner_uid,
                                     LayerHold* hold);
