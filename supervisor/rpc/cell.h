@@ -78,7 +78,7 @@ class Cell final : public ExecHost, public std::enable_shared_from_this<Cell> {
   bool busy() const { return slots_.busy(); }
   // Nothing runs in it any more, but for what is left of commands that have their outcome.
   bool finishing() const { return slots_.finishing(); }
-  // The command of this id that runs or waits for a slot; null: none.
+  // The command of this id that runs or waits for a slot; null: none, or it has its outcome.
   std::shared_ptr<Exec> FindExec(const std::string& exec_id) const { return slots_.Find(exec_id); }
   uint32_t running_execs() const { return static_cast<uint32_t>(slots_.running()); }
   explain::Cell Known() const { return {facts_.request, facts_.compiled}; }

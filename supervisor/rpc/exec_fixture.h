@@ -95,14 +95,19 @@ class ExecTest : public ::testing::Test {
     Make(std::move(options));
     GiveSlot();
   }
-  // Starts the command and takes the slot's side of it.
   void GiveSlot() {
+    GiveSlot([this](UniqueFd exec, UniqueFd control) {
+      exec_->Start(std::move(exec), std::move(control));
+    });
+  }
+  // Takes the slot's side of a command that `start` starts.
+  void GiveSlot(const std::function<void(UniqueFd exec, UniqueFd control)>& start) {
     const bool terminal = exec_->options().spec.terminal;
     auto exec = MessageSocketPair();
     auto control = MessageSocketPair();
     exec_socket_ = std::move(exec->second);
     control_ = std::move(control->second);
-    exec_->Start(std::move(exec->first), std::move(control->first));
+    start(std::move(exec->first), std::move(control->first));
     auto message = ReceiveMessage(exec_socket_.get());
     ASSERT_TRUE(message.ok());
     if (terminal) return;

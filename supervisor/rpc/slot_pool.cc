@@ -151,7 +151,7 @@ SlotPool::ExecPtr SlotPool::Find(const std::string& exec_id) const {
     if (exec->options().exec_id == exec_id) return exec;
   }
   for (const auto& [slot, exec] : running_) {
-    if (exec->options().exec_id == exec_id) return exec;
+    if (exec->options().exec_id == exec_id && !exec->finished()) return exec;
   }
   return nullptr;
 }

@@ -64,7 +64,7 @@ class SlotPool final {
   void Watch(Exec* exec, int fd, Exec::Source source, bool writable);
   void SetTimer(Exec* exec);
 
-  // The command of this id that runs or waits here; null: none.
+  // The command of this id that runs or waits here; null: none, or it has its outcome.
   ExecPtr Find(const std::string& exec_id) const;
 
   size_t running() const { return running_.size(); }
