@@ -1,22 +1,42 @@
-// sse_client.mjs URL TOKEN: prints the ids of the events of a stream to the end of its turn, as JSON. After the third it
-// ends the connection, and the library connects again by itself.
+// sse_client.mjs URL TOKEN: prints, as JSON, the ids of the events of a stream to the end of its turn, and the
+// Last-Event-ID of each connection. The first connection is lost in the middle of the fourth event, and the library
+// connects again by itself.
 import {EventSource} from "eventsource";
 
 const [url, token] = process.argv.slice(2);
 const ids = [];
-let abort = new AbortController();
+const connections = [];
+
+// Passes bytes on up to the middle of the fourth event, wherever the network cut the stream into chunks.
+function cut(response) {
+  let text = "";
+  const body = response.body.pipeThrough(new TransformStream({
+    transform(chunk, controller) {
+      const before = text.length;
+      text += Buffer.from(chunk).toString("latin1");
+      const fourth = [...text.matchAll(/^id: /gm)][3];
+      const data = fourth ? text.indexOf("data: ", fourth.index) : -1;
+      const end = "data: {".length + data;
+      if (data < 0 || text.length < end) return controller.enqueue(chunk);
+      controller.enqueue(chunk.subarray(0, end - before));
+      controller.terminate();
+    }}));
+  return new Response(body, {status: response.status, headers: response.headers});
+}
+
+// The timer with which the library connects again keeps no process alive.
+const alive = setInterval(() => {}, 1000);
 const source = new EventSource(url, {
-  fetch: (address, init) => {
-    abort = new AbortController();
-    init.signal?.addEventListener("abort", () => abort.abort());
-    return fetch(address, {
-      ...init, signal: abort.signal, headers: {...init.headers, Authorization: `Bearer ${token}`}});
+  fetch: async (address, init) => {
+    connections.push(init.headers["Last-Event-ID"] ?? "");
+    const response = await fetch(address, {...init, headers: {...init.headers, Authorization: `Bearer ${token}`}});
+    return connections.length === 1 ? cut(response) : response;
   },
 });
 source.onmessage = (message) => {
   ids.push(Number(message.lastEventId));
-  if (ids.length === 3) abort.abort();
   if (JSON.parse(message.data).payload.type !== "turn_completed") return;
   source.close();
-  console.log(JSON.stringify(ids));
+  clearInterval(alive);
+  console.log(JSON.stringify({ids, connections}));
 };
