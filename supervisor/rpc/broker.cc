@@ -142,11 +142,14 @@ Broker::Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, Ce
 
 // ── Making cells ────────────────────────────────────────────────────────────────────────────────
 
-compile::HostFacts Broker::FactsNow() {
-  compile::HostFacts facts = facts_;
-  const std::vector<compile::SystemEntry> linked = linked_.Get();
-  facts.system.insert(facts.system.end(), linked.begin(), linked.end());
-  return facts;
+std::shared_ptr<const compile::HostFacts> Broker::FactsNow() {
+  const auto linked = linked_.Get();
+  const std::lock_guard lock(facts_now_mutex_);
+  if (facts_now_ != nullptr && facts_now_of_ == linked) return facts_now_;
+  auto facts = std::make_shared<compile::HostFacts>(facts_);
+  facts->system.insert(facts->system.end(), linked->entries.begin(), linked->entries.end());
+  facts_now_of_ = linked;
+  return facts_now_ = std::move(facts);
 }
 
 Result<compile::Compiled> Broker::CompileFor(const policy::SandboxRequest& request,
@@ -154,7 +157,8 @@ Result<compile::Compiled> Broker::CompileFor(const policy::SandboxRequest& reque
   // What /usr links to is no matter on the host, and the first look at it takes a moment.
   ODY_ASSIGN_OR_RETURN(const compile::FoundImage image,
                        answer::FindImageFor(request, owner.uid, find_image_));
-  return plans_.Compile(request, owner, policy::IsDanger(request) ? facts_ : FactsNow(), image);
+  if (policy::IsDanger(request)) return plans_.Compile(request, owner, facts_, image);
+  return plans_.Compile(request, owner, *FactsNow(), image);
 }
 
 Result<std::shared_ptr<CellOrder>> Broker::OrderOf(const PrepareSpec& spec, bool allow_danger) {
@@ -165,7 +169,8 @@ Result<std::shared_ptr<CellOrder>> Broker::OrderOf(const PrepareSpec& spec, bool
   order->spec.sandbox = order->admission.request;
   ODY_ASSIGN_OR_RETURN(order->compiled, CompileFor(order->spec.sandbox, order->admission.owner));
   ceiling_->SetOwners(order->admission, &order->compiled.plan);
-  if (pools_ && IsPoolable(*order)) order->host = LookAtHost(order->compiled.plan, &mounts_);
+  if (pools_ && IsPoolable(*order))
+    order->host = LookAtHost(order->compiled.plan, &linked_, &mounts_);
   return order;
 }
 

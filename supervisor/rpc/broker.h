@@ -126,7 +126,7 @@ class Broker final {
   // What is counted, in Prometheus's text format. Asks odyssey-egress whether it answers.
   std::string CollectMetrics();
   // Of the host, as cells are compiled with now. May wait for the first look at /usr.
-  compile::HostFacts FactsNow();
+  std::shared_ptr<const compile::HostFacts> FactsNow();
 
   // ── The loop's thread ──
 
@@ -197,6 +197,9 @@ class Broker final {
         Status(Code::kNotFound, "image " + image.reference + ": there is no store of images"));
   };
   LinkedConfiguration linked_;
+  std::mutex facts_now_mutex_;
+  std::shared_ptr<const compile::HostFacts> facts_now_;             // guarded by it
+  std::shared_ptr<const LinkedConfiguration::Shown> facts_now_of_;  // likewise
   MountTable mounts_;
   EventLoop loop_;
   Auditor auditor_;

@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+
 namespace odyssey::supervisor {
 
 MountTable::MountTable() : file_(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)) {}
@@ -18,12 +20,19 @@ uint64_t MountTable::Changes() {
 }
 
 // The mounts first: what is mounted in between is a change the next time.
-HostState LookAtHost(const plan::Plan& plan, MountTable* mounts) {
-  HostState out{.mounts = mounts->Changes()};
+HostState LookAtHost(const plan::Plan& plan, LinkedConfiguration* linked, MountTable* mounts) {
+  HostState out{.mounts = mounts->Changes(), .linked = linked->Get()};
+  const auto known = [&](const std::string& path) {
+    const auto& entries = out.linked->entries;
+    const auto at = std::lower_bound(
+        entries.begin(), entries.end(), path,
+        [](const compile::SystemEntry& entry, const std::string& p) { return entry.path < p; });
+    return at != entries.end() && at->path == path;
+  };
   for (const plan::Entry& entry : plan.entries) {
     const bool system =
         entry.kind == plan::EntryKind::kHostTree && entry.ownership == plan::Ownership::kUnmapped;
-    if (!system) continue;
+    if (!system || known(entry.source)) continue;
     struct stat info {};
     const bool found = stat(entry.source.c_str(), &info) == 0;
     out.system.push_back(found ? policy::FileIdentity{info.st_dev, info.st_ino}

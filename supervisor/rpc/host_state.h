@@ -5,18 +5,21 @@
 // told from one that shows what has been replaced or mounted over since.
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "common/os/unique_fd.h"
 #include "policy/model/request.h"
 #include "policy/plan/plan.h"
+#include "supervisor/rpc/linked_configuration.h"
 
 namespace odyssey::supervisor {
 
 struct HostState {
   uint64_t mounts = 0;  // MountTable::Changes
-  // Of the system's trees and files in a plan, in its order; inode 0: not there.
+  std::shared_ptr<const LinkedConfiguration::Shown> linked;
+  // Of the system's other trees and files in a plan, in its order; inode 0: not there.
   std::vector<policy::FileIdentity> system;
   friend bool operator==(const HostState&, const HostState&) = default;
 };
@@ -38,7 +41,7 @@ class MountTable final {
 
 // Not at directories that a user has named: theirs may be on a file system that does not answer,
 // and what they were when they were asked for is in the plan (plan::Entry::inode).
-HostState LookAtHost(const plan::Plan& plan, MountTable* mounts);
+HostState LookAtHost(const plan::Plan& plan, LinkedConfiguration* linked, MountTable* mounts);
 
 }  // namespace odyssey::supervisor
 

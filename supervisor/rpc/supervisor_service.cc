@@ -103,8 +103,9 @@ grpc::Status SupervisorService::CheckCell(grpc::ServerContext*, const v1::CheckC
 grpc::Status SupervisorService::CheckPolicy(grpc::ServerContext*,
                                             const v1::CheckPolicyRequest* request,
                                             v1::CheckPolicyResponse* response) {
-  return rpc::ToGrpc(policy_check_.Answer(
-      *request, request->has_cell() ? broker_->FactsNow() : broker_->facts(), response));
+  const auto now = request->has_cell() ? broker_->FactsNow() : nullptr;
+  return rpc::ToGrpc(
+      policy_check_.Answer(*request, now != nullptr ? *now : broker_->facts(), response));
 }
 
 grpc::Status SupervisorService::ListCells(grpc::ServerContext*, const v1::ListCellsRequest* request,
