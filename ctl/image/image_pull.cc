@@ -89,6 +89,8 @@ class Pull final {
     start.set_manifest(manifest_text_);
     start.set_config(config);
     ImageImport import(client_, signals_, std::move(start));
+    // Which rules hold for an image without a name is known when a cell is made of NAME@sha256:HEX.
+    if (options_.name.empty()) ODY_RETURN_IF_ERROR(AddSignatures(import.start()).status());
     Status begun = import.Begin();
     if (begun.code() == Code::kPermissionDenied) {
       ODY_ASSIGN_OR_RETURN(const bool found, AddSignatures(import.start()));

@@ -295,6 +295,17 @@ TEST_F(ImagePullTest, ASignatureIsFetchedWhereTheStoreWantsOne) {
   EXPECT_EQ(store_.start.signatures(0).signature(), "c2ln");
 }
 
+// Which names it is used by, the store is told when a cell is made.
+TEST_F(ImagePullTest, SignaturesOfAnImageWithoutANameAreFetched) {
+  const std::string digest = Sha256Hex(kManifest);
+  supervisor_.answers[kSource + ":sha256-" + digest + ".sig"] = kSignatures;
+  supervisor_.answers["/cell/runs/run_1/work/signatures/" + Sha256Hex(kPayload)] = kPayload;
+  Pull({kReference + "@sha256:" + digest});
+  EXPECT_EQ(code_, 0);
+  EXPECT_EQ(store_.start.name(), "");
+  EXPECT_EQ(store_.start.signatures_size(), 1);
+}
+
 TEST_F(ImagePullTest, WhatIsNeededAndMissingIsPulledForItsOwner) {
   EXPECT_TRUE(PullIfMissing(kReference + ":1").ok());
   EXPECT_THAT(store_.inspected, testing::ElementsAre("1000 " + kReference + ":1"));

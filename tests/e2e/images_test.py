@@ -175,6 +175,12 @@ images:
         self.assertEqual(done.code, 125, done)
         self.assertIn("wants a signature", done.err)
         self.assertEqual(self.world.ctl("exec", "--image", "unsigned@" + self.digest, "--", "true").code, 0)
+        # Pulled by its digest alone, an image has its signatures too.
+        self.image("rm", reference)
+        pinned = f"{PLAIN}/signed@{image['digest']}"
+        self.pull("--plain-http", pinned)
+        done = self.world.ctl("exec", "--image", pinned, "--", "/signed")
+        self.assertEqual(done.code, 126, done)  # a cell is made; the file of the image is no program
 
     def test_what_is_no_registry(self):
         self.network.serve(PUBLIC, 7000, "http")
