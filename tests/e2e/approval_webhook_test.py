@@ -170,7 +170,7 @@ class WebhookTest(Asking, WorldTest):
         world = self.up("--approval-webhook-fallback", "ask")
         self.server.answer = lambda to: to.reply(503, b"")
         session = self.submit(world)
-        host.eventually(lambda: "gave no answer: HTTP status 503" in world.daemons.err, HANG_S, "the log")
+        world.daemons.until("gave no answer: HTTP status 503", part="err")
         asked, = world.json("approval", "list", "--session", session)["approvals"]
         self.assertEqual(world.ctl("approval", "allow", asked["request"]["request_id"]).code, 0)
         self.assertEqual(self.resolved(world, session)[0]["by"], "client")

@@ -395,7 +395,7 @@ class CommandTest(WorldTest):
         session = self.submit(world)
         request, = host.eventually(lambda: world.json("approval", "list", "--session", session)["approvals"], HANG_S,
                                    "a question")
-        host.eventually(lambda: "gave no answer: exit status 3" in world.daemons.err, HANG_S, "the log")
+        world.daemons.until("gave no answer: exit status 3", part="err")
         done = world.ctl("approval", "allow", request["request"]["request_id"])
         self.assertEqual(done.code, 0, done)
         resolved, = self.events(world, session, "approval_resolved")

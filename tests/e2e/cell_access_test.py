@@ -206,7 +206,7 @@ class ReachTest(AccessTest):
             got = self.curl(f"http://{address}:{port}/f", user=NOBODY, group=NOBODY, extra_groups=[])
             self.assertEqual(got.stdout, "", address)
             self.assertNotEqual(got.returncode, 0)
-        self.assertIn("another user", forward.err)
+        forward.until("another user", part="err")
         anyone, port = self.forward("shared", "--any-user", "0:8000")
         got = self.curl(f"http://127.0.0.1:{port}/f", user=NOBODY, group=NOBODY, extra_groups=[])
         self.assertEqual(got.stdout, MARK + "\n", got)
@@ -218,7 +218,7 @@ class ReachTest(AccessTest):
         forward, port = self.forward("served", "0:8000")
         done = self.world.ctl("exec", "--network", "full", "--", "curl", "-sS", f"http://127.0.0.1:{port}/f")
         self.assertNotIn(MARK, done.out)
-        self.assertIn("another user", forward.err, done)
+        forward.until("another user", part="err")
         for running in (forward, server):
             running.kill()
 

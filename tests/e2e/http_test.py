@@ -527,8 +527,7 @@ class TokenTest(HttpWorldTest):
         events = self.events(session, "?after=0", token=made["secret"])
         answered = self.until(events, "approval_resolved")[-1]["payload"]["payload"]
         self.assertEqual((answered["decision"], answered["by_uid"], answered["by"]), ("deny", OWNER, "client"))
-        host.eventually(lambda: f"decision=deny by=client uid={OWNER} token={made['token']['id']}" in self.world.daemons.err,
-                        HANG_S, "agentd's log has the token's id")
+        self.world.daemons.until(f"decision=deny by=client uid={OWNER} token={made['token']['id']}", part="err")
 
     def test_tokens_survive_a_restart_of_agentd(self):
         self.get("/sessions")
@@ -746,7 +745,7 @@ class StartTest(unittest.TestCase):
         world.make("state/http.yaml", "host_names: [box.example]\n")
         os.chmod(world.state, 0o755)
         world.up()
-        self.assertIn("http.yaml of " + world.state + " has no listen: odyssey-http is not started", world.daemons.err)
+        world.daemons.until("http.yaml of " + world.state + " has no listen: odyssey-http is not started", part="err")
 
     def test_without_root_its_users_tokens_count_too(self):
         uid = 54423

@@ -69,9 +69,6 @@ class OwnersTest(WorldTest):
         host.eventually(look, HANG_S, "a request for approval")
         return found[0]
 
-    def log(self):
-        return self.world.daemons.err
-
 
 class AdminTest(OwnersTest):
 
@@ -95,7 +92,7 @@ class AdminTest(OwnersTest):
         for act in ("ListSessions session=*", f"GetSession session={session}", f"Subscribe session={session}",
                     f"GetTurn session={session}", f"ResolveApproval session={session}",
                     f"CancelTurn session={session}", f"DeleteSession session={session}"):
-            self.assertIn(f"admin={act} uid={ADMIN}", self.log())
+            self.world.daemons.until(f"admin={act} uid={ADMIN}", part="err")
 
     def test_reads_and_ends_what_is_in_a_session(self):
         bundle = self.bundle([bundles.bash("sleep 86494", background=True), bundles.bash("true"), bundles.say("done")],
@@ -116,7 +113,7 @@ class AdminTest(OwnersTest):
         self.ok(self.admin("session", "compact", session))
         for act in ("ListTurns", "ListJobs", "StopJob", "ListAllowed", "ForgetAllowed", "ExportSession",
                     "CompactSession"):
-            self.assertIn(f"admin={act} session={session} uid={ADMIN}", self.log())
+            self.world.daemons.until(f"admin={act} session={session} uid={ADMIN}", part="err")
 
     def test_does_not_act_as_the_owner(self):
         project = self.world.make_directory("review")
@@ -191,7 +188,7 @@ class OwnPolicyTest(OwnersTest):
         self.assertEqual([line["payload"]["type"] for line in told.lines()].count("exec_command_begin"), 3)
         # The agent's own cell has neither the mount nor what the policy gave.
         self.assertEqual(self.world.ctl("session", "exec", session, "--", "cat", inside).code, 1)
-        self.assertIn(f"admin=SessionExec session={session} uid={ADMIN}", self.log())
+        self.world.daemons.until(f"admin=SessionExec session={session} uid={ADMIN}", part="err")
 
     def test_has_nothing_of_the_owners_environment(self):
         session = self.session()

@@ -473,7 +473,7 @@ class RestartTest(SessionsTest):
         with open(path, "wb") as file:
             file.write(b'{"id": "ses_\0 cut off')
         self.world.up()
-        self.assertIn(bad, self.world.daemons.err)
+        self.world.daemons.until(bad, part="err")
         self.assertEnded(self.world.ctl("session", "show", bad), 1, bad)
         kept = [name for name in os.listdir(os.path.dirname(path)) if name.startswith(f"{bad}.json.")]
         self.assertEqual(len(kept), 1, "it is kept for a person to look at")

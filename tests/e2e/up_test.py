@@ -104,7 +104,7 @@ class UpTest(unittest.TestCase):
 
     def test_it_says_where_it_serves(self):
         self.world.up()
-        self.assertIn(f"odyssey-ctl: the daemons serve on {self.world.state}", self.world.daemons.err)
+        self.world.daemons.until(f"odyssey-ctl: the daemons serve on {self.world.state}", part="err")
 
     def test_agentds_options_are_options_of_up(self):
         def options(*argv):

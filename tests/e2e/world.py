@@ -55,11 +55,11 @@ class Running:
                                         preexec_fn=_die_with_the_test, **options)
         self.pid = self.process.pid
         self._parts = {"out": [], "err": []}
-        self._threads = []
+        self._threads = {}
         for part, stream in (("out", self.process.stdout), ("err", self.process.stderr)):
             thread = threading.Thread(target=self._collect, args=(part, stream), daemon=True)
             thread.start()
-            self._threads.append(thread)
+            self._threads[part] = thread
 
     def _collect(self, part, stream):
         with stream:
@@ -74,15 +74,17 @@ class Running:
     def err(self):
         return b"".join(self._parts["err"]).decode("utf-8", "replace")
 
-    def until(self, text, seconds=HANG_S):
-        """Waits until stdout holds `text`."""
-        host.eventually(lambda: text in self.out or self.process.poll() is not None, seconds,
+    def until(self, text, seconds=HANG_S, part="out"):
+        """Waits until `part` of the output, "out" or "err", holds `text`; not longer than to its end, which may come to be
+        read after the process's.
+        """
+        host.eventually(lambda: text in getattr(self, part) or not self._threads[part].is_alive(), seconds,
                         lambda: f"{text!r} in {self.out!r}; stderr {self.err!r}")
-        assert text in self.out, f"{text!r} not in {self.out!r}; stderr {self.err!r}"
+        assert text in getattr(self, part), f"{text!r} not in {self.out!r}; stderr {self.err!r}"
 
     def ended(self, seconds=HANG_S):
         code = self.process.wait(seconds)
-        for thread in self._threads:
+        for thread in self._threads.values():
             thread.join(seconds)
         return Ended(code, self.out, self.err)
 
