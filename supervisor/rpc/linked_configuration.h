@@ -1,9 +1,8 @@
 #ifndef ODYSSEY_SUPERVISOR_RPC_LINKED_CONFIGURATION_H_
 #define ODYSSEY_SUPERVISOR_RPC_LINKED_CONFIGURATION_H_
 
-// What cells are shown of /etc (policy/executables/configuration.h), kept between requests: finding
-// it reads all of /usr, and looking at each of its hundred entries takes as long as to start a
-// command.
+// What cells are shown of /etc (policy/executables/configuration.h), kept between requests: to find
+// it, all of /usr is read and some hundred entries are looked at.
 
 #include <time.h>
 
