@@ -90,9 +90,10 @@ class Pull final {
     start.set_config(config);
     ImageImport import(client_, signals_, std::move(start));
     // Which rules hold for an image without a name is known when a cell is made of NAME@sha256:HEX.
-    if (options_.name.empty()) ODY_RETURN_IF_ERROR(AddSignatures(import.start()).status());
+    const bool has_name = !options_.name.empty();
+    if (!has_name) ODY_RETURN_IF_ERROR(AddSignatures(import.start()).status());
     Status begun = import.Begin();
-    if (begun.code() == Code::kPermissionDenied) {
+    if (has_name && begun.code() == Code::kPermissionDenied) {
       ODY_ASSIGN_OR_RETURN(const bool found, AddSignatures(import.start()));
       if (found) begun = import.Begin();
     }

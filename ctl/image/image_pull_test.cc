@@ -121,7 +121,7 @@ class FakeStore final : public supervisor::v1::Images::Service {
     ImportImageRequest request;
     stream->Read(&request);
     start = request.start();
-    if (wants_signature && start.signatures_size() == 0) {
+    if (refuses || (wants_signature && start.signatures_size() == 0)) {
       return {grpc::StatusCode::PERMISSION_DENIED, "no signature came with the image"};
     }
     ImportImageResponse response;
@@ -143,7 +143,7 @@ class FakeStore final : public supervisor::v1::Images::Service {
 
   grpc::StatusCode inspects = grpc::StatusCode::NOT_FOUND;
   Words inspected;
-  bool wants_signature = false, wants_layer = true;
+  bool wants_signature = false, wants_layer = true, refuses = false;
   supervisor::v1::ImportImageStart start;
   std::string layer;
 };
@@ -304,6 +304,10 @@ TEST_F(ImagePullTest, SignaturesOfAnImageWithoutANameAreFetched) {
   EXPECT_EQ(code_, 0);
   EXPECT_EQ(store_.start.name(), "");
   EXPECT_EQ(store_.start.signatures_size(), 1);
+  store_.refuses = true;  // by the key of a rule for all images
+  EXPECT_THAT(Pull({kReference + "@sha256:" + digest}), HasSubstr("no signature came"));
+  EXPECT_EQ(code_, 1);
+  EXPECT_EQ(store_.start.signatures_size(), 1) << "each is sent once";
 }
 
 TEST_F(ImagePullTest, WhatIsNeededAndMissingIsPulledForItsOwner) {
