@@ -169,8 +169,9 @@ Result<std::shared_ptr<CellOrder>> Broker::OrderOf(const PrepareSpec& spec, bool
   order->spec.sandbox = order->admission.request;
   ODY_ASSIGN_OR_RETURN(order->compiled, CompileFor(order->spec.sandbox, order->admission.owner));
   ceiling_->SetOwners(order->admission, &order->compiled.plan);
-  if (pools_ && IsPoolable(*order))
+  if (pools_ && IsPoolable(*order)) {
     order->host = LookAtHost(order->compiled.plan, &linked_, &mounts_);
+  }
   return order;
 }
 

@@ -42,7 +42,10 @@ class PoolWorldTest(WorldTest):
         host.eventually(lambda: wanted.items() <= self.pool().items(), HANG_S, lambda: f"{wanted}: {self.pool()}")
 
     def make_ahead(self, **options):
-        """A cell of the policy, or more, ready and nobody's. Cells of other tests' policies may become ready meanwhile."""
+        """Runs a command twice and waits until a cell of its policy is ready that no command has; their ids.
+
+        Meanwhile the supervisor may make cells ahead for policies of other tests: they do not count.
+        """
         for _ in range(2):
             self.assertEqual(self.exec("--", "true", **options).code, 0)
         policy = self.policy_of(self.records("prepare")[-1])
@@ -90,7 +93,7 @@ class ClaimTest(PoolWorldTest):
         for megabytes in range(110, 116):
             self.assertEqual(self.exec("--", "true", memory=f"{megabytes}m").code, 0)
         once = {self.policy_of(record) for record in self.records("prepare")[-6:]}
-        self.make_ahead(memory="116m")
+        self.assertEqual(len(self.make_ahead(memory="116m")), 1)
         self.assertEqual(len(once), 6)
         self.assertFalse(once & {self.policy_of(record) for record in self.records("ahead")})
 
